@@ -76,6 +76,13 @@ snapshot: ## build the parts of a release, install it from the built files and r
 scale: ## judge 100,000 entries in 64 shards on this machine, one of them killed; needs no cluster
 	ci/scale.sh
 
+.PHONY: cloud
+cloud: ## the edition for buckets: vet and test it with buckets of S3 and of Google on loopback
+	$(GO) vet -tags cloud ./harness/storage/... ./cmd/assay
+	$(GO) run $(STATICCHECK) -tags cloud ./harness/storage/... ./cmd/assay
+	$(GO) test -tags cloud -count 1 ./harness/storage
+	$(GO) test -tags cloud -count 1 -run TestBucket ./cmd/assay
+
 .PHONY: slurm
 slurm: ## run the survey's array on a Slurm of this one machine, one of whose three nodes is killed
 	ci/scale/slurm/test.sh

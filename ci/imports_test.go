@@ -92,7 +92,8 @@ type listed struct {
 // build tag.
 func list(t *testing.T) []listed {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,CgoFiles", "-tags=llama", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,CgoFiles",
+		"-tags=llama,cloud", "./...")
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	if err != nil {

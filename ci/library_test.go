@@ -40,6 +40,25 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+// clouds are the modules with which buckets are reached.
+var clouds = regexp.MustCompile(`(?m)^(gocloud\.dev|cloud\.google\.com|` +
+	`google\.golang\.org/(api|grpc)|github\.com/(aws|googleapis)|go\.opentelemetry\.io)/.*\n`)
+
+// TestClouds demands that the command links none of them unless it is built with the tag cloud.
+func TestClouds(t *testing.T) {
+	for tags, want := range map[string]bool{"": false, "llama": false, "cloud": true} {
+		cmd := exec.Command("go", "list", "-deps", "-tags="+tags, "./cmd/assay")
+		cmd.Dir = ".."
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		if found := clouds.FindAllString(string(out), 3); len(found) > 0 != want {
+			t.Errorf("with the tags %q the command links %q", tags, found)
+		}
+	}
+}
+
 var required = regexp.MustCompile(`(?m)^(?:require\s|\t)\s*(\S+) v`)
 
 // TestRequirements makes a module that imports the library, and demands that `go mod tidy` gives it

@@ -31,7 +31,7 @@ func (r *release) archive(b built) error {
 	if err != nil {
 		return err
 	}
-	folder := fmt.Sprintf("assay_%s_%s_%s", r.version, b.os, b.arch)
+	folder := fmt.Sprintf("%s_%s_%s_%s", b.name, r.version, b.os, b.arch)
 	files := []file{{folder + "/" + b.binary(), binary, 0o755}}
 	for _, f := range b.shared {
 		f.name = folder + "/" + f.name

@@ -9,9 +9,20 @@ import (
 	"runtime"
 )
 
+// edition is a way to build the command.
+type edition struct{ name, tags string }
+
+// cloud is the edition that reaches buckets, of twice the size; it has archives and an image of its
+// own.
+var cloud = edition{"assay_cloud", "cloud"}
+
+// usual is the edition for everyone else.
+var usual = edition{name: "assay"}
+
 // built is the command for a platform, with the files that it has on any.
 type built struct {
 	platform
+	edition
 	path   string
 	shared []file
 }
@@ -21,9 +32,10 @@ func (b built) text() ([]byte, error) { return os.ReadFile(b.path) }
 
 // build builds the command: static, without the tables that only debuggers read and without the
 // paths of this machine.
-func (r *release) build(p platform) (string, error) {
-	path := filepath.Join(r.work, p.os+"-"+p.arch, p.binary())
-	return path, r.compile(path, "./cmd/assay", "main.release", "GOOS="+p.os, "GOARCH="+p.arch)
+func (r *release) build(p platform, e edition) (string, error) {
+	path := filepath.Join(r.work, e.name+"-"+p.os+"-"+p.arch, p.binary())
+	return path, r.compile(path, "./cmd/assay", "main.release", "GOOS="+p.os, "GOARCH="+p.arch,
+		"GOFLAGS=-tags="+e.tags)
 }
 
 // compile builds a command, whose variable gets the version.
@@ -45,7 +57,7 @@ func (r *release) compile(path, pkg, variable string, env ...string) error {
 // shared returns the files that every archive has beside the binary: licence, notice, README, and
 // the completions and manual pages, which the command writes itself, built for this machine.
 func (r *release) shared() ([]file, error) {
-	host, err := r.build(platform{os: runtime.GOOS, arch: runtime.GOARCH})
+	host, err := r.build(platform{os: runtime.GOOS, arch: runtime.GOARCH}, usual)
 	if err != nil {
 		return nil, err
 	}

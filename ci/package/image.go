@@ -44,9 +44,9 @@ func (l *layout) addJSON(kind string, value any) (descriptor, error) {
 	return l.add(kind, text), err
 }
 
-// image writes the container image: for each platform one layer with the static binary,
-// certificates, a user that is nobody, and /tmp. It is an OCI layout in a tar file, which skopeo,
-// podman and docker load.
+// image writes the container image of an edition: for each platform one layer with the static
+// binary, certificates, a user that is nobody, and /tmp. It is an OCI layout in a tar file, which
+// skopeo, podman and docker load.
 func (r *release) image(all []built) error {
 	roots, err := os.ReadFile(certificates)
 	if err != nil {
@@ -121,5 +121,5 @@ func (r *release) image(all []built) error {
 	if err != nil {
 		return err
 	}
-	return r.write("assay_"+r.version+"_image.tar", text)
+	return r.write(all[0].name+"_"+r.version+"_image.tar", text)
 }

@@ -1,9 +1,10 @@
 // Command package builds the parts of a release, into one folder, and publishes nothing:
 //
-//   - an archive for each platform, with completions and manual pages;
+//   - an archive for each platform, with completions and manual pages, and another one whose
+//     command reaches buckets;
 //   - a wheel for each platform, with the Python package of ci/package/python beside the binary;
 //   - npm packages: one for each platform, and assay-chat, which takes the one that fits;
-//   - a container image for Linux, as an OCI layout in one file;
+//   - a container image for Linux, as an OCI layout in one file, and another one with buckets;
 //   - the page that runs in a browser;
 //   - a list of the modules in each binary (CycloneDX), checksums of all of it, and their
 //     signature.
@@ -135,29 +136,34 @@ func (r *release) all(chosen []platform) error {
 	if err != nil {
 		return err
 	}
-	var image []built
-	for _, p := range chosen {
-		binary, err := r.build(p)
-		if err != nil {
-			return err
-		}
-		b := built{p, binary, shared}
-		for _, write := range []func(built) error{r.archive, r.wheel, r.npmBinary, r.components} {
-			if err := write(b); err != nil {
-				return fmt.Errorf("%s: %w", p, err)
+	parts := map[edition][]func(built) error{
+		usual: {r.archive, r.wheel, r.npmBinary, r.components},
+		cloud: {r.archive, r.components},
+	}
+	for _, e := range []edition{usual, cloud} {
+		var image []built
+		for _, p := range chosen {
+			binary, err := r.build(p, e)
+			if err != nil {
+				return err
+			}
+			b := built{p, e, binary, shared}
+			for _, write := range parts[e] {
+				if err := write(b); err != nil {
+					return fmt.Errorf("%s: %w", p, err)
+				}
+			}
+			if p.os == "linux" {
+				image = append(image, b)
 			}
 		}
-		if p.os == "linux" {
-			image = append(image, b)
+		if len(image) > 0 {
+			if err := r.image(image); err != nil {
+				return err
+			}
 		}
 	}
-	if err := errors.Join(r.npmLauncher(), r.page()); err != nil {
-		return err
-	}
-	if len(image) == 0 {
-		return nil
-	}
-	return r.image(image)
+	return errors.Join(r.npmLauncher(), r.page())
 }
 
 // choose returns the platforms of a list.

@@ -37,11 +37,17 @@ func packed(t *testing.T) map[string][]byte {
 	}
 	var image []built
 	for _, p := range platforms {
-		b := built{p, command, []file{{"LICENSE", []byte("licence"), 0o644}}}
+		b := built{p, usual, command, []file{{"LICENSE", []byte("licence"), 0o644}}}
+		list := built{platform: p, edition: usual, path: self}
 		if err := errors.Join(r.archive(b), r.wheel(b), r.npmBinary(b),
-			r.components(built{platform: p, path: self})); err != nil {
+			r.components(list)); err != nil {
 			t.Fatal(err)
 		}
+		b.edition, list.edition = cloud, cloud
+		if err := errors.Join(r.archive(b), r.components(list)); err != nil {
+			t.Fatal(err)
+		}
+		b.edition = usual
 		if p.os == "linux" {
 			image = append(image, b)
 		}
@@ -77,8 +83,9 @@ func TestRelease(t *testing.T) {
 			untarred(t, gunzipped(t, text))
 		}
 	}
-	// Six archives, wheels, npm packages and lists; the launcher, the image, and the signature.
-	if len(files) != 6*4+2+3 {
+	// Six archives, wheels, npm packages and lists; six archives and lists for buckets; the
+	// launcher, the image, and the signature.
+	if len(files) != 6*4+6*2+2+3 {
 		t.Errorf("%d files", len(files))
 	}
 	checkSums(t, files)

@@ -49,7 +49,7 @@ func (r *release) components(b built) error {
 	if err != nil {
 		return err
 	}
-	return r.write(fmt.Sprintf("assay_%s_%s_%s.cdx.json", r.version, b.os, b.arch),
+	return r.write(fmt.Sprintf("%s_%s_%s_%s.cdx.json", b.name, r.version, b.os, b.arch),
 		append(text, '\n'))
 }
 

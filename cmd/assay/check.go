@@ -21,6 +21,7 @@ import (
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/service"
+	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
 )
@@ -222,7 +223,7 @@ func (k *checking) named(c *call) ([]string, error) {
 	case len(c.args) > 0:
 		return nil, usageError{errors.New("--manifest takes the place of templates")}
 	}
-	f, err := os.Open(k.manifest)
+	f, err := c.files.Open(c.ctx, k.manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -231,30 +232,30 @@ func (k *checking) named(c *call) ([]string, error) {
 	k.digests = map[string]string{}
 	seen := map[string]bool{}
 	_, _, err = manifest.Read(f, manifest.Template, func(e manifest.Entry) error {
-		if name := e.Path(filepath.Dir(k.manifest)); !seen[e.Digest] {
+		if name := e.Path(storage.Dir(k.manifest)); !seen[e.Digest] {
 			seen[e.Digest], k.digests[name] = true, e.Digest
 			names = append(names, name)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.manifest, err)
+		return nil, fmt.Errorf("%s: %w", storage.Shown(k.manifest), err)
 	}
 	return names, nil
 }
 
 // listed returns an error where a file that the manifest names is not the one that it lists.
-func (k *checking) listed(name string) error {
+func (k *checking) listed(c *call, name string) error {
 	digest := k.digests[name]
 	if digest == "" {
 		return nil
 	}
-	src, err := subject.Open(name, strings.NewReader(""))
+	src, err := c.template(name)
 	if err == nil && manifest.Digest(src.Text) != digest {
 		err = errors.New("it holds another text than the manifest lists")
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", errUnread, name, err)
+		return fmt.Errorf("%w: %s: %w", errUnread, storage.Shown(name), err)
 	}
 	return nil
 }
@@ -334,10 +335,10 @@ func able(sources []subject.Source) subject.Source {
 
 // one checks a template, or a model with its templates.
 func (k *checking) one(c *call, name string) (one checked, err error) {
-	if err := k.listed(name); err != nil {
+	if err := k.listed(c, name); err != nil {
 		return one, err
 	}
-	if subject.IsModel(name) {
+	if subject.IsModel(name) && !storage.InBucket(name) {
 		m, err := subject.OpenModel(name)
 		if err != nil {
 			return one, err
@@ -355,7 +356,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		k.judge(&one, m.Sources)
 		return one, err
 	}
-	sources, err := subject.OpenAll(name, c.stdin)
+	sources, err := c.templates(name)
 	if err != nil {
 		return one, err
 	}

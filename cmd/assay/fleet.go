@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/goassay/assay/harness/fleet"
 	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/results"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/storage"
 )
 
 // runFleet puts the shard's models of a manifest through the battery, one after the other, and
@@ -21,14 +20,14 @@ func (r *liveRun) runFleet(c *call) (unread int, err error) {
 	if r.output.shard = (sharding{}); r.out == "" && shard.Of > 1 {
 		return 0, errors.New("--out names the folder for the shard's results")
 	}
-	f, err := os.Open(r.manifest)
+	f, err := c.files.Open(c.ctx, r.manifest)
 	if err != nil {
 		return 0, err
 	}
 	plan, err := fleet.NewPlan(f, shard.Shard, version())
 	f.Close()
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", r.manifest, err)
+		return 0, fmt.Errorf("%s: %w", storage.Shown(r.manifest), err)
 	}
 	tasks := plan.Tasks
 	run := func(w io.Writer) error {
@@ -45,13 +44,12 @@ func (r *liveRun) runFleet(c *call) (unread int, err error) {
 			return line, err
 		})
 	}
-	if r.out == "" {
-		return unread, run(io.Discard)
+	name := ""
+	if r.out != "" {
+		name = storage.Join(r.out, plan.Name())
 	}
-	if err := os.MkdirAll(r.out, 0o777); err != nil {
-		return 0, err
-	}
-	return unread, outfile.Write(filepath.Join(r.out, plan.Name()), run)
+	err = c.into(name, run)
+	return unread, err
 }
 
 // member runs a model of a fleet. Its error ends the run; that of a model is a result.
@@ -91,10 +89,17 @@ func (r *liveRun) member(c *call, line *fleet.Line) error {
 // battery loads a model and runs it with each template.
 func (r *liveRun) battery(c *call, line *fleet.Line) ([]rule.Result, error) {
 	entry := line.Entries[0]
-	path := entry.Path(filepath.Dir(r.manifest))
+	name := entry.Path(storage.Dir(r.manifest))
+	path, done, err := c.files.Local(c.ctx, name)
+	if err != nil {
+		line.Outcome = fleet.Unread
+		return nil, err
+	}
+	defer done()
 	digest, err := live.FileSHA256(path)
 	if err == nil && digest != line.Digest {
-		err = fmt.Errorf("%s is the file %.16s, expected %.16s", path, digest, line.Digest)
+		err = fmt.Errorf("%s is the file %.16s, expected %.16s", storage.Shown(name), digest,
+			line.Digest)
 	}
 	if err != nil {
 		line.Outcome = fleet.Unread

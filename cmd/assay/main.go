@@ -2,7 +2,8 @@
 //
 // Run "assay help" for the commands and "assay help COMMAND" for one of them. The exit status is 0
 // when all is well, 1 when something failed or was rejected, 2 when the arguments or the input
-// cannot be used, 130 when it was interrupted.
+// cannot be used, 3 when something could not be judged and another try may help, 130 when it was
+// interrupted.
 package main
 
 import (
@@ -21,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/visible"
 )
 
@@ -64,6 +66,7 @@ type call struct {
 	base           context.Context  // nil: the background
 	ctx            context.Context  // of the command that runs: an interrupt ends it
 	patience       time.Duration    // how long it may take to end in order after that
+	files          storage.Store    // those that the user names, in buckets too
 	exit           func(status int) // ends the process where its memory is at an end; nil: os.Exit
 }
 
@@ -210,6 +213,7 @@ func (c *call) dispatch(args []string) int {
 	cmd, err := root.ExecuteC()
 	name := cmd.CommandPath()
 	var misused usageError
+	var remote *storage.Error
 	switch {
 	case errors.As(err, &misused):
 		help := strings.Replace(name, "assay", "assay help", 1)
@@ -233,7 +237,7 @@ func (c *call) dispatch(args []string) int {
 		return exitFailed
 	case errors.Is(err, errUnusable):
 		return exitUsage
-	case errors.Is(err, errUnread):
+	case errors.Is(err, errUnread), errors.As(err, &remote) && remote.Again:
 		c.fail(err)
 		return exitRetry
 	default:

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/goassay/assay/harness/inorder"
-	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
@@ -87,7 +86,7 @@ func (o *output) write(c *call, r *report.Report) error {
 		if f.name == "" {
 			continue
 		}
-		if err := outfile.Write(f.name, f.write); err != nil {
+		if err := c.files.Write(c.ctx, f.name, f.write); err != nil {
 			return err
 		}
 	}

@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/survey"
 )
 
@@ -91,7 +91,7 @@ func isReport(name string) bool {
 func readReport(c *call, name string) (*report.Report, error) {
 	in := c.stdin
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := c.files.Open(c.ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func readReport(c *call, name string) (*report.Report, error) {
 	}
 	r, err := report.Read(in)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", storage.Shown(name), err)
 	}
 	return r, nil
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"github.com/goassay/assay/harness/results"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -21,7 +19,9 @@ import (
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/observatory"
-	"github.com/goassay/assay/harness/outfile"
+	"github.com/goassay/assay/harness/results"
+	"github.com/goassay/assay/harness/storage"
+	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
 )
 
@@ -36,7 +36,7 @@ is where the manifest belongs. docs/scale.md has the members of a line.`,
 		store, models := "", false
 		flags.StringVar(&store, "store", "", "copy each template to `DIR`/templates, under its "+
 			"digest, and write DIR/manifest.jsonl, so that a later survey can compare with what "+
-			"was there")
+			"was there; DIR may be in a bucket")
 		flags.BoolVar(&models, "models", false, "list model files, with the digest of each, for "+
 			"`assay live --manifest`")
 		return func(c *call) error {
@@ -68,7 +68,7 @@ func (c *call) manifest(store string) error {
 				Digest: manifest.Digest(src.Text)}
 			if store == "" {
 				e.File = e.Where
-			} else if _, err := manifest.Keep(store, src.Text); err != nil {
+			} else if err := c.keep(store, e, src.Text); err != nil {
 				return err
 			}
 			entries = append(entries, e)
@@ -79,9 +79,21 @@ func (c *call) manifest(store string) error {
 	})
 	write := func(w io.Writer) error { return manifest.Write(w, entries) }
 	if store != "" {
-		return outfile.Write(filepath.Join(store, "manifest.jsonl"), write)
+		return c.files.Write(c.ctx, storage.Join(store, "manifest.jsonl"), write)
 	}
 	return write(c.data())
+}
+
+// keep writes a template into a store, under its digest, unless it is there.
+func (c *call) keep(store string, e manifest.Entry, text string) error {
+	name := e.Path(store)
+	if found, err := c.files.Exists(c.ctx, name); found || err != nil {
+		return err
+	}
+	return c.files.Write(c.ctx, name, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
 }
 
 // models lists model files.
@@ -123,7 +135,8 @@ With --since the results of an earlier survey are taken over where neither templ
 called safe, risky or breaking.
 
 The status is 3 where a template could not be read: everything else was judged, and another try may help. docs/scale.md has the formats, and
-how schedulers run it.`,
+how schedulers run it. The manifest, FILE and DIR may be in a bucket, such as
+s3://bucket/hub/manifest.jsonl.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := surveying{}
 		flags.StringVar(&s.out, "out", "", "write the results to a file in `DIR`, which is made")
@@ -156,28 +169,27 @@ func (s *surveying) run(c *call) error {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(surveyMemory))
 	}
 	name := c.args[0]
-	plan, err := census.NewPlan(func() (io.ReadCloser, error) { return os.Open(name) },
+	plan, err := census.NewPlan(func() (io.ReadCloser, error) { return c.files.Open(c.ctx, name) },
 		s.shard.Shard, version())
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", storage.Shown(name), err)
 	}
 	if s.since != "" {
-		if err := sinceFile(plan, s.since); err != nil {
-			return fmt.Errorf("--since %s: %w", s.since, err)
+		if err := c.since(plan, s.since); err != nil {
+			return fmt.Errorf("--since %s: %w", storage.Shown(s.since), err)
 		}
 	}
 	summary := census.NewSummary(plan.Header)
-	judge := &census.Judge{Folder: filepath.Dir(name),
+	judge := &census.Judge{Folder: storage.Dir(name), Open: c.template,
 		Options: check.Options{Differ: survey.Differ, Accepted: new([]string)},
 		Engine:  engine.Options{Limits: s.limits.of(c)}}
-	if s.out == "" {
-		err = s.judge(c, plan, judge, summary, io.Discard)
-	} else if err = os.MkdirAll(s.out, 0o777); err == nil {
-		err = outfile.Write(plan.Path(s.out), func(w io.Writer) error {
-			return s.judge(c, plan, judge, summary, w)
-		})
+	name = ""
+	if s.out != "" {
+		name = storage.Join(s.out, plan.Name())
 	}
-	if err != nil {
+	if err := c.into(name, func(w io.Writer) error {
+		return s.judge(c, plan, judge, summary, w)
+	}); err != nil {
 		return err
 	}
 	if err := summary.Text(c.stdout); err != nil {
@@ -195,8 +207,32 @@ func unread(s *census.Summary) error {
 	return nil
 }
 
-func sinceFile(plan *census.Plan, name string) error {
-	f, err := os.Open(name)
+// template opens a template of a manifest.
+func (c *call) template(name string) (subject.Source, error) {
+	all, err := c.templates(name)
+	if err != nil {
+		return subject.Source{}, err
+	}
+	return all[0], nil
+}
+
+// templates opens those of a file, or the one of an object in a bucket.
+func (c *call) templates(name string) ([]subject.Source, error) {
+	if !storage.InBucket(name) {
+		return subject.OpenAll(name, c.stdin)
+	}
+	r, err := c.files.Open(c.ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	src, err := subject.Read(storage.Shown(name), r)
+	return []subject.Source{src}, err
+}
+
+// since takes over the findings of an earlier survey.
+func (c *call) since(plan *census.Plan, name string) error {
+	f, err := c.files.Open(c.ctx, name)
 	if err != nil {
 		return err
 	}
@@ -239,22 +275,25 @@ func (o *merging) merge(c *call) error {
 	if (o.site == "") != (o.date == "") {
 		return usageError{errors.New("--site and --date go together")}
 	}
-	names, err := resultFiles(c.args)
+	names, err := c.resultFiles()
 	if err != nil {
 		return err
 	}
 	var files []*results.Reader
 	for _, name := range names {
-		f, err := os.Open(name)
+		f, err := c.files.Open(c.ctx, name)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
 		r, err := results.NewReader(f, "")
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", storage.Shown(name), err)
 		}
 		files = append(files, r)
+	}
+	for i, name := range names {
+		names[i] = storage.Shown(name)
 	}
 	if len(files) > 0 && files[0].Header.Results == results.Fleet {
 		return o.mergeFleet(c, files, names)
@@ -265,7 +304,7 @@ func (o *merging) merge(c *call) error {
 // merged writes the joined results, and hands each line on.
 func merged[T results.Line](c *call, o *merging, header results.Header, next func() (T, error),
 	take func(T) error) error {
-	return into(o.out, func(out io.Writer) error {
+	return c.into(o.out, func(out io.Writer) error {
 		return results.Write(out, header, func() (T, error) {
 			var line T
 			if err := c.ctx.Err(); err != nil {
@@ -316,7 +355,7 @@ func (o *merging) mergeSurvey(c *call, files []*results.Reader, names []string) 
 		return err
 	}
 	summary := census.NewSummary(header)
-	err = into(o.table, func(rows io.Writer) error {
+	err = c.into(o.table, func(rows io.Writer) error {
 		table := observatory.NewTable(rows, o.table)
 		err := merged(c, o, header, next, func(line census.Line) error {
 			summary.Add(line)
@@ -330,7 +369,7 @@ func (o *merging) mergeSurvey(c *call, files []*results.Reader, names []string) 
 	if o.site != "" {
 		site := observatory.Site{Folder: o.site, Date: o.date, Summary: summary,
 			Rules: check.Rules()}
-		if err := site.Write(); err != nil {
+		if err := site.Write(c.ctx, &c.files); err != nil {
 			return fmt.Errorf("--site: %w", err)
 		}
 	}
@@ -341,11 +380,11 @@ func (o *merging) mergeSurvey(c *call, files []*results.Reader, names []string) 
 }
 
 // into writes a file, or nothing where it has no name.
-func into(name string, write func(io.Writer) error) error {
+func (c *call) into(name string, write func(io.Writer) error) error {
 	if name == "" {
 		return write(io.Discard)
 	}
-	return outfile.Write(name, write)
+	return c.files.Write(c.ctx, name, write)
 }
 
 // merging holds the flags of "assay report --merge".
@@ -355,24 +394,24 @@ type merging struct {
 	site, date  string
 }
 
-// resultFiles returns files, and those of folders.
-func resultFiles(args []string) ([]string, error) {
+// resultFiles returns the arguments, with the files of folders in their place.
+func (c *call) resultFiles() ([]string, error) {
 	var names []string
-	for _, arg := range args {
-		info, err := os.Stat(arg)
+	for _, arg := range c.args {
+		folder, err := c.files.IsFolder(c.ctx, arg)
 		if err != nil {
 			return nil, err
 		}
-		if !info.IsDir() {
+		if !folder {
 			names = append(names, arg)
 			continue
 		}
-		found, err := filepath.Glob(filepath.Join(arg, "*.jsonl"))
+		found, err := c.files.List(c.ctx, arg, ".jsonl")
 		if err != nil {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s has no results, *.jsonl", arg)
+			return nil, fmt.Errorf("%s has no results, *.jsonl", storage.Shown(arg))
 		}
 		names = append(names, found...)
 	}

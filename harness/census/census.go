@@ -29,7 +29,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/goassay/assay/harness/manifest"
@@ -226,6 +225,3 @@ func (p *Plan) Since(r io.Reader) error {
 	}
 	return nil
 }
-
-// Path is where the file of the plan's shard is in a folder of results.
-func (p *Plan) Path(folder string) string { return filepath.Join(folder, p.Name()) }

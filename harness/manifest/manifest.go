@@ -34,6 +34,7 @@ import (
 	"path/filepath"
 
 	"github.com/goassay/assay/harness/outfile"
+	"github.com/goassay/assay/harness/storage"
 )
 
 // The kinds of entries. All entries of a manifest are of one kind.
@@ -64,23 +65,24 @@ type Entry struct {
 	Files     []string `json:"files,omitempty"`     // of a repository: those that may hold templates
 }
 
-// Path returns the name under which the template or model is opened, for a manifest in a folder.
+// Path returns the name under which the template or model is opened, for a manifest in a folder or
+// a bucket.
 func (e Entry) Path(folder string) string {
 	switch {
 	case e.File == "" && e.What == Model:
 		return within(folder, e.Where)
 	case e.File == "":
-		return filepath.Join(folder, "templates", e.Digest+".jinja")
+		return storage.Join(folder, "templates/"+e.Digest+".jinja")
 	}
 	return within(folder, e.File)
 }
 
-// within returns a name that is relative to a folder, or an absolute one.
+// within returns a name that is relative to a folder or a bucket, or an absolute one.
 func within(folder, name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(folder, filepath.FromSlash(name))
+	return storage.Join(folder, name)
 }
 
 // check returns why the entry cannot be used as one of a kind.

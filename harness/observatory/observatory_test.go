@@ -3,18 +3,20 @@ package observatory_test
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/goassay/assay/harness/results"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/goassay/assay/harness/results"
+
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/goassay/assay/harness/census"
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/observatory"
+	"github.com/goassay/assay/harness/storage"
 )
 
 const hostile = `o/<script>alert(1)</script>` + "\u202e\x1b[31m"
@@ -97,7 +99,7 @@ func TestSite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	for _, date := range []string{"2026-01-02", "2026-01-01", "2026-01-02"} {
 		site := observatory.Site{Folder: dir, Date: date, Summary: summary}
-		if err := site.Write(); err != nil {
+		if err := site.Write(t.Context(), new(storage.Store)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,14 +131,15 @@ func TestSite(t *testing.T) {
 		}
 	}
 	site := observatory.Site{Folder: dir, Date: "yesterday", Summary: summary}
-	if err := site.Write(); err == nil {
+	if err := site.Write(t.Context(), new(storage.Store)); err == nil {
 		t.Error("a date that is none is accepted")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "history.jsonl"), []byte("x\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	site.Date = "2026-01-03"
-	if err := site.Write(); err == nil || !strings.Contains(err.Error(), "history.jsonl:1") {
+	err := site.Write(t.Context(), new(storage.Store))
+	if err == nil || !strings.Contains(err.Error(), "history.jsonl:1") {
 		t.Errorf("a broken history: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package observatory
 import (
 	"bytes"
 	"cmp"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,8 +19,8 @@ import (
 
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/census"
-	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/visible"
 )
 
@@ -87,16 +86,19 @@ type cell struct {
 }
 
 // Write writes the pages and adds the day to the history; a day that is there is replaced.
-func (s *Site) Write() error {
+func (s *Site) Write(ctx context.Context, files *storage.Store) error {
 	if _, err := time.Parse(time.DateOnly, s.Date); err != nil {
 		return fmt.Errorf("the date is %q, expected one such as 2026-01-31", s.Date)
 	}
-	days, err := s.history()
+	days, err := s.history(ctx, files)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.Folder, 0o777); err != nil {
-		return err
+	write := func(name string, text []byte) error {
+		return files.Write(ctx, storage.Join(s.Folder, name), func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
 	}
 	tabs := []tab{s.state(), s.families(), s.publishers(), s.findings(), s.drift(days)}
 	for i, t := range tabs {
@@ -112,7 +114,7 @@ func (s *Site) Write() error {
 		if err != nil {
 			return err
 		}
-		if err := write(filepath.Join(s.Folder, t.File), b.Bytes()); err != nil {
+		if err := write(t.File, b.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -124,23 +126,22 @@ func (s *Site) Write() error {
 		}
 		b.Write(append(line, '\n'))
 	}
-	return write(filepath.Join(s.Folder, historyFile), b.Bytes())
-}
-
-func write(name string, text []byte) error {
-	return outfile.Write(name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return write(historyFile, b.Bytes())
 }
 
 // history returns the days in order, this one among them.
-func (s *Site) history() ([]Day, error) {
-	name := filepath.Join(s.Folder, historyFile)
-	text, err := os.ReadFile(name)
+func (s *Site) history(ctx context.Context, files *storage.Store) ([]Day, error) {
+	name := storage.Join(s.Folder, historyFile)
+	var text []byte
+	f, err := files.Open(ctx, name)
+	if err == nil {
+		text, err = io.ReadAll(f)
+		f.Close()
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	name = storage.Shown(name)
 	today := s.day()
 	days := []Day{today}
 	n := 0

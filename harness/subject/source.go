@@ -158,6 +158,22 @@ func Texts(name, text string) ([]Source, error) {
 	return NewModel(name, "", f).all()
 }
 
+// Read reads a Jinja file that is not on the disk, such as one of a bucket.
+func Read(name string, r io.Reader) (Source, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxTemplate+1))
+	if err = bounded(name, len(text), err); err == nil {
+		err = readable(name, string(text))
+	}
+	if err == nil && isConfig(name, string(text)) {
+		err = fmt.Errorf("%s is a configuration, expected a Jinja file: `assay manifest --store` "+
+			"makes one of each of its templates", name)
+	}
+	if err != nil {
+		return Source{}, err
+	}
+	return New(name, string(text)), nil
+}
+
 func isConfig(name, text string) bool {
 	return filepath.Ext(name) == ".json" || config.MatchString(text)
 }
