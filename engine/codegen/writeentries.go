@@ -275,9 +275,10 @@ func (c *entryWriter) value(name, key string, s *schema.Schema, mode valueMode) 
 		return peg.Seq{c.space(e.valueGap), value, c.space(before)}
 	}
 	if c.s.Body.Codec.CDATA {
-		value = peg.Choice{peg.Seq{peg.Lit{Text: openCDATA},
-			peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shutCDATA}}}, peg.Lit{Text: shutCDATA}},
-			value}
+		literal := gc
+		literal.Stops, literal.Entity = []string{shutCDATA}, false
+		value = peg.Choice{peg.Seq{peg.Lit{Text: openCDATA}, constrained(name, s, literal),
+			peg.Lit{Text: shutCDATA}}, value}
 	}
 	// White space beside raw text would be the value's.
 	if lines {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/schema"
@@ -204,6 +205,30 @@ func TestGrammarForbids(t *testing.T) {
 				t.Errorf("%q: %t, want %t\n%s", c.text, got, c.want, g)
 			}
 		})
+	}
+}
+
+// TestGrammarOfCDATA holds text in CDATA to the schema, as text outside of it.
+func TestGrammarOfCDATA(t *testing.T) {
+	body := tagged(`<param name="`, `">`, "</param>", "")
+	body.Codec.CDATA = true
+	f := calls(format.Calls{Head: []format.Part{lit(`<function name="`), name, lit(`">`)},
+		Tail: []format.Part{lit("</function>")}, Body: body})
+	schema, err := ordered.ParseString(`{"type": "object", "properties": {
+		"unit": {"type": "string", "enum": ["a&b", "c"]}}, "required": ["unit"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := usual("")
+	o.Tools = []chat.Tool{{Name: "f", Parameters: schema}}
+	o.Choice.Mode = chat.ChoiceRequired
+	g := grammar(t, generate(t, f, o))
+	for text, want := range map[string]bool{"<![CDATA[a&b]]>": true, "c": true,
+		"<![CDATA[d]]>": false, "<![CDATA[]]>": false, "<![CDATA[c": false} {
+		text = `<function name="f"><param name="unit">` + text + "</param></function>"
+		if got := accepts(t, g, text); got != want {
+			t.Errorf("%q: %t, want %t\n%s", text, got, want, g)
+		}
 	}
 }
 
