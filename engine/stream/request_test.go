@@ -73,6 +73,38 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestFinish asks why a turn ended that has calls.
+func TestFinish(t *testing.T) {
+	const ping = `<tool_call>{"name": "ping", "arguments": {}}</tool_call>`
+	const begun = `<tool_call>{"name": "get", "arguments": {"n": `
+	out := generate(t, forms[0].f, usual(""))
+	for _, tt := range []struct {
+		output       string
+		stopped, cut chat.FinishReason
+	}{
+		{ping, chat.FinishToolCalls, chat.FinishToolCalls},
+		{ping + "\nand", chat.FinishToolCalls, chat.FinishToolCalls},
+		{ping + "\n<tool_call>{", chat.FinishToolCalls, chat.FinishToolCalls},
+		{begun, chat.FinishStop, chat.FinishLength},
+		{ping + begun, chat.FinishToolCalls, chat.FinishLength},
+		{begun + "}}</tool_call>" + ping, chat.FinishToolCalls, chat.FinishToolCalls},
+	} {
+		for reason, want := range map[chat.FinishReason]chat.FinishReason{
+			chat.FinishStop: tt.stopped, chat.FinishLength: tt.cut,
+			chat.FinishContentFilter: tt.cut} {
+			if want == chat.FinishLength {
+				want = reason
+			}
+			p := stream.NewParser(out)
+			p.Write([]byte(tt.output))
+			p.Close(reason)
+			if p.Finish() != want {
+				t.Errorf("%q ends by %s: got %s, want %s", tt.output, reason, p.Finish(), want)
+			}
+		}
+	}
+}
+
 // TestBegunByThePrompt has a prompt that writes the beginning of every part of a turn: the model's
 // text after it is a part where it goes on with one, be the function's name made of whatever bytes,
 // and content where it does not.

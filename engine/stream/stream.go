@@ -227,10 +227,13 @@ func (p *Parser) Deltas(output iter.Seq2[[]byte, chat.FinishReason]) iter.Seq[ch
 	}
 }
 
-// Finish returns why the turn ended (E22): tool_calls where a complete call is there, else the
-// reason that Close was given.
+// Finish returns why the turn ended (E22): tool_calls where a complete call is there and the output
+// was not cut off inside a further one, else the reason that Close was given.
 func (p *Parser) Finish() chat.FinishReason {
+	n := len(p.calls)
 	switch {
+	case p.reason.Cut() && n > 0 && !p.calls[n-1].complete:
+		return p.reason
 	case slices.ContainsFunc(p.calls, func(c *call) bool { return c.complete }):
 		return chat.FinishToolCalls
 	case p.reason.Cut():
