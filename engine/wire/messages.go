@@ -450,7 +450,7 @@ func (w *messageWriter) Fail(dst []byte, r *Refusal) []byte {
 }
 
 // unfinishedKey is where an input has arguments that are no object, since they were cut off: an
-// input is an object in any case.
+// input is an object in any case. A reader takes the text out of it again, as a stream has it.
 const unfinishedKey = "INVALID_JSON"
 
 func (w *messageWriter) Whole(e End) ordered.Value {

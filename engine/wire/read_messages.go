@@ -329,6 +329,10 @@ func (messages) Read(v ordered.Value) Answer {
 		case "tool_use":
 			if in := block.At("input"); in.Kind() != ordered.Object {
 				a.expect(FaultArguments, path+".input", "an object", in)
+			} else if rest := in.Members(); len(rest) == 1 && rest[0].Key == unfinishedKey &&
+				v.At("stop_reason").Text() == "max_tokens" {
+				b.whole.Reset()
+				b.whole.WriteString(rest[0].Value.Text())
 			}
 		case "thinking":
 			if b.sealed == "" {

@@ -20,6 +20,12 @@ type sent struct {
 // stream writes an answer with all kinds of parts and returns its events.
 func stream(t *testing.T, p wire.Protocol) []sent {
 	t.Helper()
+	return streamed(t, p, answer, chat.FinishToolCalls)
+}
+
+// streamed writes an answer and returns its events.
+func streamed(t *testing.T, p wire.Protocol, answer []chat.Delta, finish chat.FinishReason) []sent {
+	t.Helper()
 	r, err := p.Decode(parse(t, body(p, true)), sealer(t))
 	if err != nil {
 		t.Fatal(err)
@@ -29,8 +35,7 @@ func stream(t *testing.T, p wire.Protocol) []sent {
 	for _, d := range answer {
 		dst = w.Delta(dst, d)
 	}
-	dst = w.End(dst, wire.End{Finish: chat.FinishToolCalls,
-		Usage: chat.Usage{Prompt: 7, Completion: 9}})
+	dst = w.End(dst, wire.End{Finish: finish, Usage: chat.Usage{Prompt: 7, Completion: 9}})
 	var events []sent
 	for text := range strings.SplitSeq(strings.TrimSpace(string(dst)), "\n\n") {
 		name, data, ok := strings.Cut(text, "\ndata: ")
@@ -100,6 +105,31 @@ func TestReaders(t *testing.T) {
 			}
 			if got := a.Message.Value().String(); got != want {
 				t.Errorf("%s, %s:\ngot  %s\nwant %s", p.Name(), how, got, want)
+			}
+		}
+	}
+}
+
+// TestReadersCut reads a call whose arguments were cut off: the text is the same, streamed and in
+// one piece, though an input of the Messages is an object in any case.
+func TestReadersCut(t *testing.T) {
+	answer := []chat.Delta{{ToolCalls: []chat.ToolCallDelta{
+		{ID: "own", Name: "get_weather", Arguments: `{"city": "Be`}}}}
+	for _, p := range wire.All {
+		request, err := p.Decode(parse(t, body(p, false)), sealer(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := p.Writer(wire.Envelope{ID: "1", Model: "m", Request: request, Sealer: sealer(t)})
+		w.Delta(nil, answer[0])
+		whole := p.Read(w.Whole(wire.End{Finish: chat.FinishLength,
+			Usage: chat.Usage{Prompt: 7, Completion: 9}}))
+		for how, a := range map[string]wire.Answer{
+			"streamed":     read(p, streamed(t, p, answer, chat.FinishLength)),
+			"in one piece": whole} {
+			if calls := a.Message.ToolCalls; len(a.Faults) > 0 || a.Finish != chat.FinishLength ||
+				len(calls) != 1 || calls[0].Arguments != `{"city": "Be` {
+				t.Errorf("%s, %s: %+v", p.Name(), how, a)
 			}
 		}
 	}
