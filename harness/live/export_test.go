@@ -26,7 +26,7 @@ func Judge(plan *engine.Plan, p wire.Protocol, request *wire.Request, body order
 		r.check(request, 1<<20)
 		own := &reading{s: s, protocol: p, how: "here"}
 		own.Message, own.Finish = plan.Parse(r.raw, ending(r.cut())).Message, r.Finish
-		r.leaks(own, plan.Preserved)
+		r.leaks(own, plan, plan.Preserved)
 		a.q.agrees(r, own)
 	}
 	return s.results("fuzz")

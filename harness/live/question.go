@@ -412,7 +412,7 @@ func (a *asked) judge(ctx context.Context) error {
 	if v.Template == nil {
 		for _, r := range [...]*reading{a.piece, a.stream} {
 			if r != nil && !a.q.request.Chat.HasJSONSchema {
-				r.leaks(new(reading), everyMarker())
+				r.leaks(new(reading), nil, everyMarker())
 			}
 		}
 		return nil
@@ -451,7 +451,7 @@ func (a *asked) judge(ctx context.Context) error {
 			own.Message = plan.Parse(r.raw, ending(r.cut())).Message
 		}
 		if !a.q.request.Chat.HasJSONSchema { // strings in JSON may have any text
-			r.leaks(own, plan.Preserved)
+			r.leaks(own, plan, plan.Preserved)
 		}
 		// a text of stop ends the answer and not the model's text
 		// prompts are known of chat completions only
@@ -464,8 +464,8 @@ func (a *asked) judge(ctx context.Context) error {
 }
 
 // leaks looks for markers in the text that clients show. Those that this project's parser leaves
-// there as well are text of the model's.
-func (r *reading) leaks(own *reading, markers []string) {
+// there as well are text of the model's. The plan is nil where it is not known.
+func (r *reading) leaks(own *reading, plan *engine.Plan, markers []string) {
 	r.s.look(ruleLeak)
 	for _, marker := range markers {
 		if !tag.MatchString(marker) {
@@ -475,12 +475,24 @@ func (r *reading) leaks(own *reading, markers []string) {
 			{"reasoning", r.Message.Reasoning, own.Message.Reasoning},
 			{"content", r.Message.Content, own.Message.Content},
 		} {
-			if strings.Contains(part.text, marker) && !strings.Contains(part.ours, marker) {
+			text := part.text
+			if i := strings.LastIndex(text, marker); i >= 0 && r.cut() && plan != nil &&
+				onlyBegins(plan, text[i:], marker) {
+				text = text[:i]
+			}
+			if strings.Contains(text, marker) && !strings.Contains(part.ours, marker) {
 				r.fault(ruleLeak, fmt.Sprintf("the marker %q is in the %s", marker, part.name),
 					"%s", excerpt(part.text))
 			}
 		}
 	}
+}
+
+// onlyBegins reports whether this project's parser, too, leaves a marker in the text where an
+// answer was cut off after it: a call is one only once its function is known.
+func onlyBegins(plan *engine.Plan, text, marker string) bool {
+	m := plan.Parse(text, chat.FinishLength).Message
+	return strings.Contains(m.Content, marker) || strings.Contains(m.Reasoning, marker)
 }
 
 // agrees compares an answer with this project's reading of the same text.
