@@ -199,8 +199,12 @@ model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-
 live: llama ## run every family's battery on the tiny model, by llama.cpp; MODEL=FILE.gguf and ARGS=... for another one
 	@ci/llama.sh $(GO) test -tags llama ./engine/llama ./harness/serve/local
 	@ci/llama.sh $(GO) test -tags llama -run 'TestBattery|TestRetemplated|TestLive|TestSoak' ./harness/live ./harness/soak ./cmd/assay
-	$(if $(MODEL),ASSAY_MODEL=$(abspath $(MODEL)) ci/llama.sh $(GO) test -tags llama -run TestTexts -count 1 ./harness/serve/local)
+	$(if $(MODEL),ASSAY_MODEL=$(abspath $(MODEL)) ci/llama.sh $(GO) test -tags llama -run "TestTexts|TestTwoRounds" -count 1 ./harness/serve/local)
 	bin/assay live $(if $(MODEL),$(MODEL),--tiny) $(ARGS)
+
+.PHONY: serve-families
+serve-families: ## put the probe's battery to assay serve with the tiny model: every tool family, three protocols; ASSAY_FAMILY=NAME for one
+	@ASSAY_FAMILY=$(or $(ASSAY_FAMILY),all) ci/llama.sh $(GO) test -tags llama -count 1 -timeout 0 -v -run TestFamilies ./harness/serve/local
 
 .PHONY: live-race
 live-race: ## the binding and one family's battery under the race detector

@@ -27,11 +27,14 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
+// turnEnd ends a turn of most families here, and of SmolLM2.
+const turnEnd = "<|im_end|>"
+
 // open serves a family's template: on the tiny model, or on the file that ASSAY_MODEL names. It
 // returns "" where the program was built without llama.cpp.
-func open(t *testing.T, family string) string {
+func open(t *testing.T, family, eos string) string {
 	t.Helper()
-	src, tm, b := load(t, family)
+	src, tm, b := load(t, family, eos)
 	if b == nil {
 		return ""
 	}
@@ -52,13 +55,13 @@ func open(t *testing.T, family string) string {
 
 // load loads the model and compiles a family's template with its vocabulary. The back end is nil
 // where the program was built without llama.cpp.
-func load(t *testing.T, family string) (engine.Source, *engine.Template, *local.Backend) {
+func load(t *testing.T, family, eos string) (engine.Source, *engine.Template, *local.Backend) {
 	t.Helper()
 	text, err := corpus.FS.ReadFile(family + "/template.jinja")
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := engine.Source{Name: family, Text: string(text), BOS: subject.BOS, EOS: "<|im_end|>"}
+	src := engine.Source{Name: family, Text: string(text), BOS: subject.BOS, EOS: eos}
 	path := os.Getenv("ASSAY_MODEL")
 	if path == "" {
 		tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
@@ -147,7 +150,7 @@ func TestTexts(t *testing.T) {
 // TestTwoRounds has a model call a tool, as it must, and go on with the result, in each protocol,
 // in one piece and streamed.
 func TestTwoRounds(t *testing.T) {
-	url := open(t, "hermes")
+	url := open(t, "hermes", turnEnd)
 	if url == "" {
 		t.Log("built without llama.cpp: make live runs it")
 		return
@@ -214,7 +217,7 @@ func answer(t *testing.T, c *openai.Client, p wire.Protocol, body ordered.Value,
 // TestLocal asks a model file for a stream that its client cancels, for the number of tokens, and
 // for a penalty of tokens, which the binding lacks.
 func TestLocal(t *testing.T) {
-	url := open(t, "qwen3")
+	url := open(t, "qwen3", turnEnd)
 	if url == "" {
 		t.Log("built without llama.cpp: make live runs it")
 		return
@@ -274,7 +277,7 @@ func TestByTokens(t *testing.T) {
 		{"qwen3", chat.ChoiceNone, true},
 		{"qwen3.5", chat.ChoiceAuto, false},
 	} {
-		_, tm, b := load(t, c.family)
+		_, tm, b := load(t, c.family, turnEnd)
 		if b == nil {
 			t.Log("built without llama.cpp: make live runs it")
 			return

@@ -1,0 +1,66 @@
+package local_test
+
+import (
+	"cmp"
+	"os"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// TestFamilies puts the battery of assay probe to the server that runs the tiny model, with the
+// template of a tool family, in all protocols: there is no finding. ASSAY_FAMILY names the family,
+// or is "all": that takes a minute or more for each.
+func TestFamilies(t *testing.T) {
+	chosen := cmp.Or(os.Getenv("ASSAY_FAMILY"), "hermes")
+	all, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for i := range all.Families {
+		f := &all.Families[i]
+		if !f.Own || chosen != "all" && chosen != f.Name {
+			continue
+		}
+		text, err := all.Text(f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := engine.Source{Name: f.Name, Text: text, BOS: subject.BOS, EOS: subject.EOS}
+		tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
+		if err != nil || tm.Gate().Err() != nil {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) { probed(t, f.Name, tm) })
+		ran++
+	}
+	t.Logf("%d tool families", ran)
+}
+
+func probed(t *testing.T, family string, tm *engine.Template) {
+	url := open(t, family, subject.EOS)
+	if url == "" {
+		t.Log("built without llama.cpp: make live runs it")
+		return
+	}
+	client, err := openai.New(url, "", openai.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &live.Server{Client: client, Model: "m", Template: tm, Max: 1000, MaxFree: 60}
+	results, err := v.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Text != "" {
+			t.Errorf("%s: %s", r.Name, r.Text)
+		}
+	}
+}
