@@ -277,6 +277,50 @@ func TestGrammarIgnoresProse(t *testing.T) {
 	}
 }
 
+// TestEscapedAttributes writes names and keys into attributes, escaped in several ways: the grammar
+// demands the template's own way, and the parser reads it.
+func TestEscapedAttributes(t *testing.T) {
+	for _, tt := range []struct{ escape, name, key string }{
+		{`|replace('&', '&amp;')|replace('"', '&quot;')`, `f&"g"`, `x & "y" <z>`},
+		{"|e", `f&"g"`, `x & "y" <z>'s`},
+		{"", "f&g", "x & <z>"},
+	} {
+		tmpl := compile(t, `{% if tools %}{{ tools|tojson }}{% endif %}{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}`+
+			strings.ReplaceAll(`{% for c in m.tool_calls or [] %}<call tool="{{ c.function.name ESCAPE }}">{% for k, v in c.function.arguments|items %}`+
+				`<arg key="{{ k ESCAPE }}">{{ v if v is string else v|tojson }}</arg>{% endfor %}</call>{% endfor %}`, "ESCAPE", tt.escape)+
+			`<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`)
+		quoted := func(text string) string { return ordered.Str(text).String() }
+		question := `"messages": [{"role": "user", "content": "x"}`
+		r := request(t, `{`+question+`], "tool_choice": "required", "tools": [{"type": "function", "function": {"name": `+quoted(tt.name)+
+			`, "parameters": {"type": "object", "properties": {`+quoted(tt.key)+`: {"type": "string"}}}}}]}`)
+		plan, err := tmpl.Prepare(r, engine.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered := request(t, `{`+question+`, {"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": `+quoted(tt.name)+
+			`, "arguments": {`+quoted(tt.key)+`: "v"}}}]}]}`)
+		answered.NoGeneration = true
+		prompt, err := tmpl.Render(answered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, turn, _ := strings.Cut(prompt.Text, "<|assistant|>")
+		grammar, err := plan.Output.Grammar()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := gbnf.Accepts(grammar, turn); !ok || err != nil {
+			t.Errorf("%q: the grammar refuses %s, %v", tt.escape, turn, err)
+		}
+		got := plan.Parse(turn, chat.FinishStop).Message
+		args := `{` + quoted(tt.key) + `: "v"}`
+		if len(got.ToolCalls) != 1 || got.ToolCalls[0].Name != tt.name ||
+			got.ToolCalls[0].Arguments != args {
+			t.Errorf("%q: %s is read as %+v", tt.escape, turn, got)
+		}
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	tmpl := compile(t, template)
 	r := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"github.com/goassay/assay/engine/observe"
+	"html"
 	"slices"
 	"strings"
 
@@ -193,7 +194,43 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 		a.gave("T5", "arg_separator", format.Assumed, "separator %q taken for granted "+
 			"between keyword arguments", b.Sep.Full())
 	}
+	if i := attribute(b.Entry, format.SlotKey); i >= 0 {
+		if s, ok := a.argued(ordered.MemberOf(escapable, ordered.Str(observe.ValueNeedle))); ok {
+			b.Entry[i].Escapes = entities(observe.Text(s.core))
+		}
+	}
 	a.gave("A1", "args arg codec", format.Observed, "argument %v, codec %+v", b.Entry, b.Codec)
+}
+
+// escapable is a name or a key with the characters that markup escapes, each between letters.
+const escapable = `Vqa&Vqb<Vqc>Vqd"Vqe'Vqf`
+
+// attribute returns the index of the part of a kind that is the value of an attribute, ="..."; -1
+// if there is none.
+func attribute(parts []format.Part, kind format.SlotKind) int {
+	i := slices.IndexFunc(parts, func(p format.Part) bool { return p.Kind == kind })
+	if i < 1 || i+1 >= len(parts) || !strings.HasSuffix(parts[i-1].Text.Full(), `="`) ||
+		!strings.HasPrefix(parts[i+1].Text.Full(), `"`) {
+		return -1
+	}
+	return i
+}
+
+// entities returns the entities that stand for characters of an escapable text, as a list with
+// spaces.
+func entities(text string) string {
+	_, text, _ = strings.Cut(text, "Vqa")
+	var found []string
+	for _, after := range []string{"Vqb", "Vqc", "Vqd", "Vqe", "Vqf"} {
+		written, rest, ok := strings.Cut(text, after)
+		if !ok {
+			return ""
+		}
+		if text = rest; len(written) > 1 && len(html.UnescapeString(written)) == 1 {
+			found = append(found, written)
+		}
+	}
+	return strings.Join(found, " ")
 }
 
 // headSuffix places the text between the name and the first argument, and the text after the last

@@ -373,6 +373,13 @@ func (a *callsPass) parts(c *format.Calls, one spelling) {
 	c.Head = composeID(c.Head)
 	(&argumentsPass{a}).arguments(c, one)
 	a.divideClose(c)
+	if i := attribute(c.Head, format.SlotName); i >= 0 {
+		named := a.observe(a.called.Probe.With(func(p *observe.Probe) {
+			p.Calls = slices.Clone(p.Calls)
+			p.Calls[0].Name = escapable
+		}))
+		c.Head[i].Escapes = entities(observe.Text(named.tail))
+	}
 	a.gave("T3", "head tail", format.Observed, "head %v, tail %v", c.Head, c.Tail)
 	if a.observer.Facts.Needs.NameInID {
 		a.gave("T7", "head", format.Assumed, "the template writes any id, and a call's name nowhere "+

@@ -352,6 +352,7 @@ type entry struct {
 	// white space after the last literal before the value, which is not the value's
 	valueGap string
 	close    []format.Part // after the value: literals, and the key once more
+	key      format.Part
 }
 
 // takeApart finds the slots of an entry.
@@ -363,7 +364,7 @@ func takeApart(parts []format.Part) (e entry, ok bool) {
 	if key < 0 || value < key {
 		return e, false
 	}
-	e.open, e.mid = joined(parts[:key]), joined(parts[key+1:value])
+	e.open, e.key, e.mid = joined(parts[:key]), parts[key], joined(parts[key+1:value])
 	if key < typ && typ < value {
 		e.mid, e.typ, e.typEnd = joined(parts[key+1:typ]), &parts[typ], joined(parts[typ+1:value])
 	}

@@ -130,7 +130,11 @@ func (c *callWriter) sectionEnd() (seq peg.Seq) {
 func (c *callWriter) named(after peg.Pattern, body func(t *tool) peg.Pattern) peg.Pattern {
 	d := peg.Dispatch{After: after}
 	for _, t := range c.callable() {
-		d.Words, d.Bodies = append(d.Words, t.name), append(d.Bodies, body(t))
+		name := t.name
+		if c.s.Object == nil {
+			name = c.s.Head[c.s.name].Escaped(name)
+		}
+		d.Words, d.Bodies = append(d.Words, name), append(d.Bodies, body(t))
 	}
 	return d
 }
@@ -234,7 +238,7 @@ func (c *callWriter) rest(t *tool) peg.Pattern {
 // again is part for a place after the name, where the name's slots read as the name did.
 func (c *callWriter) again(parts []format.Part, n int, t *tool) peg.Pattern {
 	if parts[n].Kind == format.SlotName {
-		return peg.Lit{Text: t.name}
+		return peg.Lit{Text: parts[n].Escaped(t.name)}
 	}
 	return c.part(parts, n)
 }

@@ -153,7 +153,7 @@ func (c *entryWriter) entry(name, key string, s *schema.Schema) peg.Pattern {
 	if key == "" {
 		seq = append(seq, word(nameBytes))
 	} else {
-		seq = append(seq, peg.Lit{Text: key})
+		seq = append(seq, peg.Lit{Text: e.key.Escaped(key)})
 	}
 	seq = append(seq, c.mid())
 	closing := c.closing(key)

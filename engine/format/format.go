@@ -27,6 +27,11 @@
 // This package is part of the stable surface; see package engine.
 package format
 
+import (
+	"html"
+	"strings"
+)
+
 // Format is one output format in full: reasoning, content and tool calls together.
 type Format struct {
 	// Name is the name of a hand-written format or fallback spelling; empty for an analysed one.
@@ -220,6 +225,22 @@ type Part struct {
 	Base  int        // SlotIndex: the first call's number
 	Types []TypeName // SlotType: the words and their meanings
 	Opt   bool       // the part may be missing
+
+	// Escapes lists the entities that the template writes for characters of a name or a key, such
+	// as "&amp; &quot;", with spaces between them (T3, A1).
+	Escapes string
+}
+
+// Escaped returns a name or a key as the part writes it.
+func (p Part) Escaped(text string) string {
+	if p.Escapes == "" {
+		return text
+	}
+	var pairs []string
+	for _, entity := range strings.Fields(p.Escapes) {
+		pairs = append(pairs, html.UnescapeString(entity), entity)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // Lit returns a literal part with its white space set apart.

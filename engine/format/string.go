@@ -76,6 +76,8 @@ func (p Part) String() string {
 		s = "{" + p.Kind.String() + ": " + strings.Join(words, " ") + "}"
 	case p.Kind == SlotIndex:
 		s = "{index from " + strconv.Itoa(p.Base) + "}"
+	case p.Escapes != "":
+		s = "{" + p.Kind.String() + " with " + p.Escapes + "}"
 	default:
 		s = "{" + p.Kind.String() + "}"
 	}

@@ -117,6 +117,7 @@ func part(v visitor, p *format.Part) {
 		v.flag("raw", &t.Raw)
 	})
 	v.flag("optional", &p.Opt)
+	v.text("escapes", &p.Escapes)
 }
 
 func body(v visitor, key string, b *format.Body) {

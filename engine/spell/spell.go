@@ -326,7 +326,7 @@ func (s *speller) part(p format.Part, one call, n int) node {
 	case format.SlotLit:
 		return literal(p)
 	case format.SlotName:
-		return raw{text: one.name}
+		return raw{text: p.Escaped(one.name)}
 	case format.SlotID:
 		if len(p.Parts) == 0 && one.id != "" {
 			return raw{text: one.id}
@@ -404,7 +404,7 @@ func (s *speller) entryPart(b *format.Body, p format.Part, m ordered.Member) nod
 	case format.SlotLit:
 		n = literal(p)
 	case format.SlotKey:
-		n = raw{text: m.Key}
+		n = raw{text: p.Escaped(m.Key)}
 	case format.SlotType:
 		var words alt
 		for _, t := range p.Types {
