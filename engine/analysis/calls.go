@@ -266,7 +266,11 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	}
 	if n := countMarkers(c.Section.Open.Full()); n > 0 && countMarkers(close) != n &&
 		countMarkers(rest) > n {
-		if answers := a.turnEnd(); countMarkers(answers) == 0 || !strings.HasPrefix(end, answers) {
+		answers, later := a.turnEnd()
+		if onlySpace(answers) {
+			answers = later
+		}
+		if countMarkers(answers) == 0 || !strings.HasPrefix(end, answers) {
 			close = cutMarkers(rest, n) // as many markers close a section as open it
 			end = rest[len(close):]
 		}

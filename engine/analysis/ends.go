@@ -29,8 +29,9 @@ func (a *state) sharedEnd(x, y string) string {
 
 // turnEnd returns the text after the last answer and its close. Where the text after an answer that
 // a user's message follows begins alike, it returns that common beginning: the rest (an end of the
-// whole text, the beginning of a next turn) is no part of the turn.
-func (a *state) turnEnd() string {
+// whole text, the beginning of a next turn) is no part of the turn. Where it does not, later is the
+// end that the other answer has.
+func (a *state) turnEnd() (end, later string) {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	close := ""
 	if c := a.format.Content; c.Wraps(false, false) {
@@ -39,28 +40,29 @@ func (a *state) turnEnd() string {
 	behind := strings.TrimPrefix(observe.After(a.plain.body, at), close)
 	o := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Past = true }))
 	if o.Err != nil {
-		return behind
+		return behind, ""
 	}
 	_, at = observe.Before(o.Atoms(), observe.Content)
 	between := strings.TrimPrefix(observe.After(o.Atoms(), at), close)
-	if onlySpace(behind) {
-		return a.endBefore(between, observe.LeadOf(o.Atoms(), o.Probe.UserPath()+".content"))
+	opening := observe.LeadOf(o.Atoms(), o.Probe.UserPath()+".content")
+	shared := snapEnd(commonPrefix(behind, between), behind, between)
+	if onlySpace(shared) {
+		later = a.endBefore(between, opening)
 	}
-	end := a.withoutNextTurn(snapEnd(commonPrefix(behind, between), behind, between))
-	if end != behind {
-		end = withoutOpening(end, between, observe.LeadOf(o.Atoms(), o.Probe.UserPath()+".content"))
+	if end = a.withoutNextTurn(shared); end != behind {
+		end = withoutOpening(end, between, opening)
 	}
 	if text := strings.Trim(end, format.Space); text == "" ||
 		text == strings.Trim(behind, format.Space) {
-		return behind
+		end = behind
 	}
-	return end
+	return end, later
 }
 
-// endBefore returns the end of an answer after which the template writes nothing where it is the
-// last message: the markers between it and a user's message, less the opener of that message. The
-// opener is known by a user's message that opens a conversation; where the message before that one
-// ends as answers do, the end is known by that of a user's message instead.
+// endBefore returns the end of an answer that stands before a user's message: the markers between
+// the two, less the opener of that message. The opener is known by a user's message that opens a
+// conversation; where the message before that one ends as answers do, the end is known by that of a
+// user's message instead.
 func (a *state) endBefore(between, opening string) string {
 	end := between[:len(between)-len(snapStart(commonSuffix(opening, between), opening, between))]
 	if others := strings.TrimSuffix(a.start, a.proper); onlySpace(end) {
@@ -69,6 +71,11 @@ func (a *state) endBefore(between, opening string) string {
 	header := strings.Trim(a.proper, format.Space)
 	if onlySpace(end) || !onlyMarkers(end) || strings.Contains(end, header) {
 		return "" // where nothing, or the same text, heads answers, it may open the next turn
+	}
+	for _, t := range a.answers() { // the end of a part ends no turn
+		if strings.Contains(observe.Text(t.body), strings.Trim(end, format.Space)) {
+			return ""
+		}
 	}
 	return end
 }
@@ -134,12 +141,12 @@ func (a *state) findEnds() {
 		}
 	}
 	if a.plain.observation != nil {
-		end := a.turnEnd()
+		end, later := a.turnEnd()
 		add(end)
-		if _, at := observe.Before(a.plain.body, observe.Content); !onlySpace(end) &&
-			onlySpace(observe.After(a.plain.body, at)) {
-			a.found("C1", "%q ends an answer where another message follows, and nothing does "+
-				"where none follows", end)
+		if later != "" {
+			a.found("C1", "%q ends an answer where another message follows, and %q where none "+
+				"follows", later, end)
+			add(later)
 		}
 		a.appended = a.nextPrompt(end)
 	}
