@@ -55,6 +55,27 @@ func TestReasoningIsEvidenced(t *testing.T) {
 	}
 }
 
+// TestAnswerIsEvidenced checks that reasoning which a prompt opens ends where a past answer is cut,
+// though only answers before the last one are, and though the opener has another counterpart; and
+// that the answer between two such markers stands between them.
+func TestAnswerIsEvidenced(t *testing.T) {
+	const turns = `{%- for m in messages %}<|{{ m.role }}|>{% set ns = namespace(c=m.content) %}` +
+		`{% if m.role == 'assistant' and not loop.last %}CUT{% endif %}{{ ns.c }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|><weigh>{% endif %}`
+	for _, tt := range []struct{ name, cut, want string }{
+		{"one marker", `{% set ns.c = ns.c.split('</mull>')[-1] %}`, `"<weigh>" "</mull>" plain ""`},
+		{"the answer between two", `{% set parts = ns.c.split('<say>\n') %}{% if parts|length > 1 and '\n</say>' in parts[-1] %}` +
+			`{% set ns.c = parts[-1].split('\n</say>')[0] %}{% else %}{% set ns.c = ns.c.split('</mull>')[-1] %}{% endif %}`,
+			`"<weigh>" "<say>\n" wrapped_with_reasoning "\n</say>"`},
+	} {
+		f := analyze(t, strings.Replace(turns, "CUT", tt.cut, 1)).Format
+		got := strings.Join([]string{f.Reasoning.Open.String(), f.Reasoning.Close.String(),
+			f.Content.Mode.String(), f.Content.Close.String()}, " ")
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestCallsAreFound checks that calls are found wherever a template writes them: before a following
 // message alone, or with a name in the id alone; and that a probe which fails for a reason of its
 // own is no sign that there are none.
