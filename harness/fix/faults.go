@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
@@ -104,80 +105,76 @@ func (f fault) failure(st *state) error {
 // worded reports whether an error is a refusal in the template's own words.
 func worded(err error) bool { return jinja.Class(err) == "TemplateError" }
 
-// plain are the conversations that faults are put into. No word in them stands in another place.
-var plain = []struct{ name, messages string }{
-	{"a question", `[{"role": "user", "content": "Pilova?"}]`},
-	{
-		"an answer",
-		`[{"role": "user", "content": "Pilova?"}, {"role": "assistant", "content": "Dorune."}, {"role": "user", "content": "Kesami?"}]`,
-	},
-	{
-		"instructions and an answer",
-		`[{"role": "system", "content": "Velano."}, {"role": "user", "content": "Pilova?"},
-		{"role": "assistant", "content": "Dorune."}, {"role": "user", "content": "Kesami?"}]`,
-	},
-	{"a call", `[{"role": "user", "content": "Pilova?"}, CALL]`},
-	{"a call and its result", `[{"role": "user", "content": "Pilova?"}, CALL, RESULT]`},
-	{
-		"a question after a call",
-		`[{"role": "user", "content": "Pilova?"}, CALL, {"role": "user", "content": "Kesami?"}]`,
-	},
-	{
-		"a call and an answer",
-		`[{"role": "user", "content": "Pilova?"}, CALL, RESULT, {"role": "assistant", "content": "Dorune."},
-		{"role": "user", "content": "Kesami?"}]`,
-	},
-	{
-		"instructions and two calls",
-		`[{"role": "system", "content": "Velano."}, {"role": "user", "content": "Pilova?"}, CALLS, RESULT, RESULT2,
-		{"role": "assistant", "content": "Dorune."}, {"role": "user", "content": "Kesami?"}, CALL, RESULT]`,
-	},
-}
-
-const (
-	oneCall   = `{"id": "callid001", "type": "function", "function": {"name": "find_place", "arguments": {"city": "Lumati", "days": 3}}}`
-	twoCall   = `{"id": "callid002", "type": "function", "function": {"name": "keep_note", "arguments": {"words": "Tarono"}}}`
-	result    = `{"role": "tool", "tool_call_id": "callid001", "name": "find_place", "content": "Sorume"}`
-	result2   = `{"role": "tool", "tool_call_id": "callid002", "name": "keep_note", "content": "Gadilo"}`
-	plainTool = `[{"type": "function", "function": {"name": "find_place", "description": "Rivatu.", "parameters": {"type": "object",
-		"properties": {"city": {"type": "string", "description": "Bolani."}, "days": {"type": "integer", "description": "Fekuro."}}, "required": ["city"]}}},
-		{"type": "function", "function": {"name": "keep_note", "description": "Nasoli.", "parameters": {"type": "object",
-		"properties": {"words": {"type": "string", "description": "Zumela."}}, "required": ["words"]}}}]`
-)
-
-var spelledOut = strings.NewReplacer(
-	"CALLS", `{"role": "assistant", "content": "", "tool_calls": [`+oneCall+`, `+twoCall+`]}`,
-	"CALL", `{"role": "assistant", "content": "", "tool_calls": [`+oneCall+`]}`,
-	"RESULT2", result2, "RESULT", result)
-
 // base is a conversation that a fault can be put into.
 type base struct {
 	name string
 	in   chattemplate.Input
 }
 
-func items(text string) []ordered.Value {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		panic("fix: " + err.Error() + " in " + text)
-	}
-	return v.Items()
-}
-
-// plainBases are the plain conversations, with tools and without.
+// plainBases are the plain conversations that faults are put into, with tools and without. No word
+// in them stands in another place.
 func plainBases(bound []ordered.Member) []base {
+	say := func(text string, calls ...ordered.Value) ordered.Value {
+		if len(calls) == 0 {
+			return chat.MessageOf("assistant", ordered.Str(text))
+		}
+		return chat.MessageOf("assistant", ordered.Str(text),
+			ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
+	}
+	one := chat.CallOf("callid001", "find_place", ordered.ObjectOf(
+		ordered.MemberOf("city", ordered.Str("Lumati")), ordered.MemberOf("days", ordered.Int(3))))
+	two := chat.CallOf("callid002", "keep_note",
+		ordered.ObjectOf(ordered.MemberOf("words", ordered.Str("Tarono"))))
+	system, first, second := chat.System("Velano."), chat.User("Pilova?"), chat.User("Kesami?")
+	answer, call := say("Dorune."), say("", one)
+	result := chat.Result("callid001", "find_place", "Sorume")
+	result2 := chat.Result("callid002", "keep_note", "Gadilo")
+	tools := plainTools()
 	var all []base
-	for _, p := range plain {
-		messages := items(spelledOut.Replace(p.messages))
-		in := chattemplate.Input{Messages: messages, Tools: items(plainTool), Kwargs: bound}
-		in.Generate = messages[len(messages)-1].At("role").Text() != "assistant"
-		all = append(all, base{p.name, in})
-		if !strings.Contains(p.messages, "CALL") {
+	for _, c := range []struct {
+		name     string
+		calls    bool
+		messages []ordered.Value
+	}{
+		{"a question", false, []ordered.Value{first}},
+		{"an answer", false, []ordered.Value{first, answer, second}},
+		{"instructions and an answer", false, []ordered.Value{system, first, answer, second}},
+		{"a call", true, []ordered.Value{first, call}},
+		{"a call and its result", true, []ordered.Value{first, call, result}},
+		{"a question after a call", true, []ordered.Value{first, call, second}},
+		{"a call and an answer", true, []ordered.Value{first, call, result, answer, second}},
+		{"instructions and two calls", true, []ordered.Value{system, first, say("", one, two),
+			result, result2, answer, second, call, result}},
+	} {
+		in := chattemplate.Input{Messages: c.messages, Tools: tools, Kwargs: bound}
+		in.Generate = in.Messages[len(in.Messages)-1].At("role").Text() != "assistant"
+		all = append(all, base{c.name, in})
+		if !c.calls {
 			in.Tools = nil
-			all = append(all, base{p.name + ", no tools", in})
+			all = append(all, base{c.name + ", no tools", in})
 		}
 	}
 	return all
+}
+
+// plainTools are the tools of the plain conversations.
+func plainTools() []ordered.Value {
+	field := func(name, kind, description string) ordered.Member {
+		return ordered.MemberOf(name, ordered.ObjectOf(
+			ordered.MemberOf("type", ordered.Str(kind)),
+			ordered.MemberOf("description", ordered.Str(description))))
+	}
+	tool := func(name, description, required string, fields ...ordered.Member) ordered.Value {
+		return chat.ToolOf(name, description, ordered.ObjectOf(
+			ordered.MemberOf("type", ordered.Str("object")),
+			ordered.MemberOf("properties", ordered.ObjectOf(fields...)),
+			ordered.MemberOf("required", ordered.ArrayOf(ordered.Str(required)))))
+	}
+	return []ordered.Value{
+		tool("find_place", "Rivatu.", "city",
+			field("city", "string", "Bolani."), field("days", "integer", "Fekuro.")),
+		tool("keep_note", "Nasoli.", "words", field("words", "string", "Zumela.")),
+	}
 }
 
 // survey renders all conversations, and keeps the prompts of those that are rendered well.

@@ -2,8 +2,10 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/standard"
@@ -116,22 +118,16 @@ func answered(request ordered.Value, a *wire.Answer) ordered.Value {
 					ordered.MemberOf("name", ordered.Str(call.Name)),
 					ordered.MemberOf("input", ordered.Str(call.Arguments)))))
 		}
-		results[i] = ordered.ObjectOf(
-			ordered.Member{Key: "role", Value: ordered.Str("tool")},
-			ordered.Member{Key: "tool_call_id", Value: ordered.Str(call.ID)},
-			ordered.Member{Key: "name", Value: ordered.Str(call.Name)},
-			ordered.Member{Key: "content", Value: ordered.Str(`{"ok": true}`)})
+		results[i] = chat.Result(call.ID, call.Name, `{"ok": true}`)
 	}
-	assistant := []ordered.Member{{Key: "role", Value: ordered.Str("assistant")},
-		{Key: "content", Value: ordered.Str(m.Content)}}
+	var reasoning []ordered.Member
 	if m.Reasoning != "" {
-		assistant = append(assistant,
-			ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
+		reasoning = append(reasoning,
+			ordered.MemberOf("reasoning_content", ordered.Str(m.Reasoning)))
 	}
-	assistant = append(assistant,
-		ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(calls...)})
-	messages := append(append(append([]ordered.Value(nil), request.At("messages").Items()...),
-		ordered.ObjectOf(assistant...)), results...)
+	answer := chat.MessageOf("assistant", ordered.Str(m.Content),
+		append(reasoning, ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))...)
+	messages := slices.Concat(request.At("messages").Items(), []ordered.Value{answer}, results)
 	return ordered.ObjectOf(
 		ordered.Member{Key: "messages", Value: ordered.ArrayOf(messages...)},
 		ordered.Member{Key: "tools", Value: request.At("tools")})

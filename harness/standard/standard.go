@@ -8,7 +8,6 @@ package standard
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/goassay/assay/engine/chat"
@@ -41,54 +40,64 @@ const ToolsJSON = `[
 {"type": "function", "function": {"name": "list_notes", "description": "Lists all notes",
  "parameters": {"type": "object", "properties": {}}}}]`
 
-// battery is the standard battery in JSON; TOOLS stands for the standard tools, CALL for a call and
-// its answer.
-var battery = [...]struct{ name, request string }{
-	{"user", `{"messages": [{"role": "user", "content": "Hello there"}]}`},
-	{"system", `{"messages": [{"role": "system", "content": "You are terse."}, {"role": "user", "content": "Hello there"}]}`},
-	{"turns", `{"messages": [{"role": "user", "content": "One?"}, {"role": "assistant", "content": "First \"answer\" <b>\nline two"},
-		{"role": "user", "content": "Two?"}]}`},
-	{"reasoning", `{"messages": [{"role": "user", "content": "One?"},
-		{"role": "assistant", "content": "The answer", "reasoning_content": "The thought"}, {"role": "user", "content": "Two?"}]}`},
-	{"thinking-off", `{"messages": [{"role": "user", "content": "Hello there"}], "enable_thinking": false}`},
-	{"tools", `{"messages": [{"role": "system", "content": "You are terse."}, {"role": "user", "content": "Weather in Zürich?"}], "tools": TOOLS}`},
-	{"call", `{"messages": [{"role": "user", "content": "Weather in Zürich?"},
-		{"role": "assistant", "content": null, "tool_calls": [CALL]},
-		{"role": "tool", "tool_call_id": "call00001", "name": "get_weather", "content": "{\"sky\": \"clear\"}"}], "tools": TOOLS}`},
-	{"parallel", `{"messages": [{"role": "user", "content": "Weather in Zürich, twice?"},
-		{"role": "assistant", "content": null, "tool_calls": [CALL, CALL2]}], "tools": TOOLS}`},
-	{"calls", `{"messages": [{"role": "user", "content": "Weather in Zürich, twice?"},
-		{"role": "assistant", "content": "I look.", "reasoning_content": "The thought", "tool_calls": [CALL, CALL2]},
-		{"role": "tool", "tool_call_id": "call00001", "name": "get_weather", "content": "clear"},
-		{"role": "tool", "tool_call_id": "call00002", "name": "get_weather", "content": "rain"},
-		{"role": "assistant", "content": "Clear, then rain."}, {"role": "user", "content": "Thanks"}], "tools": TOOLS}`},
-}
-
 // JSON returns the request as a client sends it.
 func (c Conversation) JSON() ordered.Value { return c.value }
 
 // Battery returns the standard battery.
 var Battery = sync.OnceValue(func() []Conversation {
-	expand := strings.NewReplacer("TOOLS", ToolsJSON,
-		"CALL2", `{"id": "call00002", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Zürich\", \"days\": 2}"}}`,
-		"CALL", `{"id": "call00001", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Zürich\"}"}}`)
-	conversations := make([]Conversation, len(battery))
-	for i, b := range battery {
-		conversations[i] = newConversation(b.name, expand.Replace(b.request))
+	tools := ordered.MemberOf("tools", parsed(ToolsJSON))
+	system, hello := chat.System("You are terse."), chat.User("Hello there")
+	one, two, twice := chat.User("One?"), chat.User("Two?"), chat.User("Weather in Zürich, twice?")
+	says := func(text string, more ...ordered.Member) ordered.Value {
+		return chat.MessageOf("assistant", ordered.Str(text), more...)
 	}
-	return conversations
+	thought := ordered.MemberOf("reasoning_content", ordered.Str("The thought"))
+	call := chat.CallOf("call00001", "get_weather", ordered.Str(`{"city": "Zürich"}`))
+	call2 := chat.CallOf("call00002", "get_weather", ordered.Str(`{"city": "Zürich", "days": 2}`))
+	calls := func(calls ...ordered.Value) ordered.Member {
+		return ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...))
+	}
+	return []Conversation{
+		newConversation("user", talk(hello)),
+		newConversation("system", talk(system, hello)),
+		newConversation("turns", talk(one, says("First \"answer\" <b>\nline two"), two)),
+		newConversation("reasoning", talk(one, says("The answer", thought), two)),
+		newConversation("thinking-off", talk(hello),
+			ordered.MemberOf("enable_thinking", ordered.Boolean(false))),
+		newConversation("tools", talk(system, chat.User("Weather in Zürich?")), tools),
+		newConversation("call", talk(chat.User("Weather in Zürich?"),
+			chat.MessageOf("assistant", ordered.Value{}, calls(call)),
+			chat.Result("call00001", "get_weather", `{"sky": "clear"}`)), tools),
+		newConversation("parallel", talk(twice,
+			chat.MessageOf("assistant", ordered.Value{}, calls(call, call2))), tools),
+		newConversation("calls", talk(twice, says("I look.", thought, calls(call, call2)),
+			chat.Result("call00001", "get_weather", "clear"),
+			chat.Result("call00002", "get_weather", "rain"),
+			says("Clear, then rain."), chat.User("Thanks")), tools),
+	}
 })
 
-// newConversation reads a request that stands in this package; an error in it is a bug here.
-func newConversation(name, text string) Conversation {
+func talk(messages ...ordered.Value) ordered.Member {
+	return ordered.MemberOf("messages", ordered.ArrayOf(messages...))
+}
+
+// parsed reads JSON that stands in this package; an error in it is a bug here.
+func parsed(text string) ordered.Value {
 	v, err := ordered.ParseString(text)
-	if err == nil {
-		var r chat.Request
-		if r, err = chat.ParseRequest(v); err == nil {
-			return Conversation{Name: name, Request: r, value: v}
-		}
+	if err != nil {
+		panic(fmt.Sprintf("standard: %v in %s", err, text))
 	}
-	panic(fmt.Sprintf("standard: conversation %q: %v", name, err))
+	return v
+}
+
+// newConversation builds a request of the battery; an error in it is a bug here.
+func newConversation(name string, request ...ordered.Member) Conversation {
+	v := ordered.ObjectOf(request...)
+	r, err := chat.ParseRequest(v)
+	if err != nil {
+		panic(fmt.Sprintf("standard: conversation %q: %v", name, err))
+	}
+	return Conversation{Name: name, Request: r, value: v}
 }
 
 // Tools is the conversation of the battery that has the standard tools and no call yet.
