@@ -10,12 +10,12 @@ import (
 )
 
 // MaxRules bounds how many rules a [Builder] makes.
-const MaxRules = 200_000
+const MaxRules = 150_000
 
 // MaxParts bounds how many parts a [Builder] puts together to sequences and choices, those of parts
 // that stand in several places counted in each. A request with a thousand tools takes some hundred
 // thousand.
-const MaxParts = 2_000_000
+const MaxParts = 1_500_000
 
 // splitCount is the largest count that a built repetition has. Engines that expand a repetition
 // into copies refuse or crawl on larger ones; nesting keeps the copies few and the language the

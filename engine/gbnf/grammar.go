@@ -92,9 +92,9 @@ const (
 // Element is one part of a sequence.
 type Element struct {
 	Kind     Kind
+	Negated  bool
 	Text     string
 	Ranges   []Range
-	Negated  bool
 	ID       int
 	Alts     []Alternate
 	Min, Max int
