@@ -10,7 +10,7 @@ import (
 
 // TestGateTricks varies the tricks of TestGate as an attacker would: cases that start programs or
 // read files, faults that are silenced, names that give orders, links, and templates that cost too
-// much. Each ends without a pass and with its reason, prints no order, and leaves nothing behind.
+// much. Each ends without a pass and with its reason, prints no order, and starts no program.
 func TestGateTricks(t *testing.T) {
 	s, gate := newScratch(t), gateScript(t)
 	good := readFile(t, "../corpus/hermes/template.jinja")
