@@ -175,8 +175,10 @@ func (k *checking) run(c *call) error {
 			return nil
 		}
 		k.output.keep(c, r, nil, one.results...)
-		edits, able, sources = append(edits, one.edits...), append(able, one.able...),
-			append(sources, one.sources...)
+		edits, able = append(edits, one.edits...), append(able, one.able...)
+		if k.output.html != "" && len(names) == 1 { // all of many would fill the memory
+			sources = one.sources
+		}
 		return nil
 	}, func(complete bool) error {
 		rule.Expect(r.Results, k.known, knownKey)
