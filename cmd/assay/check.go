@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -128,7 +129,14 @@ type checking struct {
 	clients   []clients.Client // whose requests are asked for
 }
 
+// checkMemory is the memory, in bytes, from which on the collector works harder: some templates
+// need a hundred times the memory of others, and the heap would grow to several times theirs.
+const checkMemory = 400 << 20
+
 func (k *checking) run(c *call) error {
+	if k.limits.memory == 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(checkMemory, debug.SetMemoryLimit(-1))))
+	}
 	if !k.untrusted {
 		second := new(gonja.Renderer)
 		defer second.Close()
