@@ -38,6 +38,12 @@ var historyRules = []lookout{
 		Fix: "Nothing, if the server reads the prompt's tail together with the output; see " +
 			"the prefill in `assay render --explain`."},
 		Group: groupLint, Find: checkPreopened},
+	{Rule: rule.Rule{ID: "A136", Name: "reasoning-never-asked", Severity: rule.Note,
+		Short: "The generation prompt closes reasoning whatever the request asks for, though the " +
+			"template writes the reasoning of earlier turns.",
+		Damage: "A client that switches thinking on gets none, and nobody is told.",
+		Fix: "Close reasoning only where thinking is switched off, if the model can " +
+			"think."}, Group: groupLint, Find: checkAsksForNone},
 }
 
 // checkGeneration reports the first prompt that parts from its turn, and the first that ends before
@@ -138,6 +144,33 @@ func checkEmptyReasoning(s *Subject, find finder) {
 			return
 		}
 		rest = after
+	}
+}
+
+// checkAsksForNone asks under which settings of thinking the generation prompt closes reasoning.
+func checkAsksForNone(s *Subject, find finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	open, end := strings.TrimSpace(r.Open.Text), strings.TrimSpace(r.Close.Text)
+	if open == "" || end == "" {
+		return
+	}
+	var closed rendering
+	for _, mode := range thinkingModes() {
+		asked, err := s.plainQuestion(mode.on, true)
+		if err != nil {
+			return // A066 and A069 are about it
+		}
+		_, tail, _ := strings.Cut(asked.text, "USERNEEDLE")
+		at := strings.LastIndex(tail, open)
+		if at < 0 || strings.TrimSpace(tail[at+len(open):]) != end {
+			return
+		}
+		closed = asked
+	}
+	written, err := s.fitted(talk(userTurn, thinkingTurn), false, false)
+	if err == nil && written.has("REASONNEEDLE") {
+		find(closed.at(len(closed.text)-1), "the prompt ends with closed reasoning, thinking on, "+
+			"off and unset: %s", report.Quote(closed.text, len(closed.text)))
 	}
 }
 

@@ -160,10 +160,35 @@ func checkInstructions(s *Subject, find finder) {
 			return
 		}
 	}
+	if at, ok := history.quotes(shown, matched); ok {
+		blame(at, "a string stands there without quotes")
+		return
+	}
 	if differ := differing(matched); differ != nil {
 		found := differ[0]
 		blame(found.off, found.what)
 	}
+}
+
+// plainWords are a value without quotes: no placeholder in brackets, and no literal of JSON.
+var plainWords = regexp.MustCompile(`^[A-Za-z]\w*( [\w,.]+)*$`)
+
+// quotes returns where the instructions show a string between two markers as it is, where the
+// history has it in quotes between the same ones.
+func (s spelling) quotes(shown spelling, matched [][2]piece) (int, bool) {
+	for i := 1; i < len(matched); i++ {
+		open, end := matched[i-1], matched[i]
+		if open[0].key != end[0].key || open[0].side == closing || end[0].side != closing ||
+			open[0].quote != 0 || open[1].to > end[1].at {
+			continue
+		}
+		value := strings.TrimSpace(shown.rendering.text[open[1].to:end[1].at])
+		if strings.TrimSpace(s.rendering.text[open[0].to:end[0].at]) == `"CITYNEEDLE"` &&
+			plainWords.MatchString(value) {
+			return open[1].to, true
+		}
+	}
+	return 0, false
 }
 
 // checkSpoken looks for an opening marker that the instructions speak of without its closing one,

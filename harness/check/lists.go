@@ -372,6 +372,13 @@ func (s *Subject) checkOutside(find finder) {
 // checkEmptyPair looks for two markers that belong together with nothing between, before the first
 // message.
 func checkEmptyPair(s *Subject, find finder) {
+	for _, p := range s.preambles() {
+		if at := emptyQuotes.FindStringIndex(p.own); at != nil {
+			find(p.in.at(at[0]+2), "nothing stands between two quotes in a sentence of the "+
+				"template: %s\nconversation: %s", report.Quote(p.in.text, at[0]+2), p.in.Name)
+			break
+		}
+	}
 	s.checkHollow(find)
 	s.checkOutside(find)
 	if !s.Template.Caps().Tools {
@@ -405,6 +412,9 @@ func checkEmptyPair(s *Subject, find finder) {
 			report.Quote(l.text, at[0]))
 	}
 }
+
+// emptyQuotes are quotes among the words of a sentence.
+var emptyQuotes = regexp.MustCompile(`[a-z] (""|“”) [a-z]{2}`)
 
 // emptyBefore is an empty array at the end of a text.
 var emptyBefore = regexp.MustCompile(`\[\s*\]\s*$`)

@@ -289,6 +289,11 @@ func checkSpacing(s *Subject, find finder) {
 	if !ok {
 		return
 	}
+	if t, ok := q.unfed(); ok && s.quiet((*Subject).checkSeams) {
+		at := t.from + len(q.opener)
+		find(t.in.at(at), "no line feed follows the name in the header of %s, as it does in those "+
+			"of others: %s\nconversation: %s", t.name(), t.show(at), t.in.Name)
+	}
 	count, total := map[string]int{}, 0
 	usual := ""
 	spaces := q.spaces()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
@@ -152,18 +153,34 @@ var needleRules = []lookout{
 			"developer's; the model never sees them, and nobody is told.",
 		Fix: "Write every system message where it stands, or " +
 			"raise an exception."}, Group: groupLint, Find: checkLaterInstructions},
+	{Rule: rule.Rule{ID: "A137", Name: "developer-unheard", Severity: rule.Note,
+		Short: "A developer's message, unless the server renames its role, fails, vanishes or has " +
+			"no header as others have.",
+		Damage: "Clients of newer models send their instructions so; the model never sees them, " +
+			"or takes them for somebody's text.",
+		Fix: "Write a developer's message as a system message."}, Group: groupLint,
+		Find: checkDeveloper},
 	{Rule: rule.Rule{ID: "A062", Name: "call-lost", Severity: rule.Error,
 		Short: "A call, its name or an argument does not reach the prompt in some form of " +
 			"message that clients send.",
 		Damage: "The model sees the result of a call that it has not made, and makes it again.",
 		Fix: "Write the calls of a message whatever its content is: null, absent, an empty " +
 			"string, a text."}, Group: groupLint, Find: checkCallsWritten},
-	{Rule: rule.Rule{ID: "A132", Name: "text-beside-call-dropped", Severity: rule.Warning,
-		Short: "The text of a message that has calls as well does not reach the prompt.",
+	{Rule: rule.Rule{ID: "A132", Name: "text-beside-call-dropped", Severity: rule.Note,
+		Short: "The text of a message that has calls as well never reaches the prompt.",
 		Damage: "The model told the user something before it called a tool, and does not see it: it " +
 			"says so again, or loses its plan.",
-		Fix: "Write the content of a message before its calls."}, Group: groupLint,
-		Find: checkBesideCalls},
+		Fix: "Write the content of a message before its calls, if the model was trained to " +
+			"write text there."}, Group: groupLint,
+		Find: func(s *Subject, find finder) { s.checkBesideCalls(find, false) }},
+	{Rule: rule.Rule{ID: "A135", Name: "text-beside-call-lost", Severity: rule.Warning,
+		Short: "The text of a message that has calls as well reaches the prompt in some " +
+			"conversations and not in others.",
+		Damage: "The model told the user something before it called a tool, and sees it in some " +
+			"turns and not in others.",
+		Fix: "Write the content of a message before its calls, whatever else it has and wherever " +
+			"it stands."}, Group: groupLint,
+		Find: func(s *Subject, find finder) { s.checkBesideCalls(find, true) }},
 	{Rule: rule.Rule{ID: "A063", Name: "text-doubled", Severity: rule.Warning,
 		Short:  "The text of a message, or a tool, is in the prompt twice.",
 		Damage: "The model reads a question twice, and long contexts fill up twice as fast.",
@@ -191,6 +208,44 @@ func checkLaterInstructions(s *Subject, find finder) {
 	}
 }
 
+// checkDeveloper renders unfitted: the engine renames the role where a template does not know it,
+// and others do not.
+func checkDeveloper(s *Subject, find finder) {
+	if !s.Template.Caps().SystemRole {
+		return
+	}
+	told := s.systemTurn()
+	if _, err := s.raw(talk(told, userTurn), false); err != nil {
+		return // A043 is about it
+	}
+	p, err := s.raw(talk(told.With("role", ordered.Str("developer")), userTurn), false)
+	switch {
+	case err != nil && worded(err):
+		return // a constraint that the template documents
+	case err != nil:
+		find(nowhere, "a developer's message ends in an error: %w", err)
+		return
+	}
+	before, _, there := strings.Cut(p.text, "SYSTEMNEEDLE")
+	if !there {
+		find(p.near("SYSTEMNEEDLE"), "a developer's message is dropped without an error")
+		return
+	}
+	q, ok := s.sequence()
+	if !ok {
+		return
+	}
+	switch at := strings.LastIndex(before, q.opener); {
+	case at < 0:
+		find(p.of("SYSTEMNEEDLE"), "a developer's message has no header, elsewhere %s opens turns: "+
+			"%s", jsonString(q.opener), p.quote("SYSTEMNEEDLE"))
+	case len(q.nameless()) == 0 &&
+		!strings.ContainsFunc(before[at+len(q.opener):], unicode.IsLetter):
+		find(p.of("SYSTEMNEEDLE"), "the header of a developer's message names no role: %s",
+			p.quote("SYSTEMNEEDLE"))
+	}
+}
+
 // alone reports whether a leaf is of the only instructions of a conversation, in first place.
 func (l lost) alone() bool {
 	for i, k := range l.in.kinds {
@@ -201,9 +256,14 @@ func (l lost) alone() bool {
 	return l.Message == 0
 }
 
-// checkBesideCalls looks for the texts of messages that have calls.
-func checkBesideCalls(s *Subject, find finder) {
-	if s.supports(find, replaysCalls) && s.heard(find, conversation.Call) {
+// checkBesideCalls looks for the texts of messages that have calls: those of a template that writes
+// some of them, or those of one that writes none.
+func (s *Subject) checkBesideCalls(find finder, some bool) {
+	if !s.supports(find, replaysCalls) || !s.heard(find, conversation.Call) {
+		return
+	}
+	if written := s.census().written[sort{conversation.Call, conversation.Content}]; some ==
+		(written > 0) {
 		s.census().findLost(find, s.census().of(conversation.Call, conversation.Content))
 	}
 }

@@ -391,6 +391,36 @@ func (s *sequence) unmarked() (turn, bool) {
 	return turn{}, false
 }
 
+// unfed returns a turn whose header has no line feed after its name, where the headers of all
+// others have.
+func (s *sequence) unfed() (turn, bool) {
+	feeds, lacks := map[conversation.Kind]bool{}, map[conversation.Kind]turn{}
+	for _, t := range s.turns {
+		if !t.opened || t.bos() || t.kind == conversation.None {
+			continue
+		}
+		text := t.in.framed()[t.from+len(s.opener) : t.to]
+		name := strings.IndexFunc(text, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'
+		})
+		switch {
+		case name <= 0:
+		case text[name] == '\n':
+			feeds[t.kind] = true
+		default:
+			if _, known := lacks[t.kind]; !known {
+				lacks[t.kind] = t
+			}
+		}
+	}
+	for kind := conversation.None; kind <= conversation.Other; kind++ {
+		if t, ok := lacks[kind]; ok && len(lacks) == 1 && !feeds[kind] && len(feeds) > few {
+			return t, true
+		}
+	}
+	return turn{}, false
+}
+
 func checkNamed(s *Subject, find finder) {
 	if !s.heard(find) {
 		return
