@@ -24,10 +24,29 @@ var exportCommand = command{
 		name: "cases", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"}, files: folders,
 		short: "write the cases as vectors of the kinds parse and caps",
 		long: `The vectors name templates as FAMILY/template.jinja, for "assay verify --templates
-CORPUS". Without CORPUS the embedded one is written.`,
+CORPUS". Without CORPUS the embedded one is written.
+
+With --as canitoolcall the cases are written as records of CanIToolCall's fixture specification 0.1:
+a folder for each family that --model names a model of the Hub for, in --out. The corpus names no
+models, since its templates are its own; a record of CanIToolCall has to have one, at a commit. A
+case whose request asks for more than an answer with tools has no record, and is counted.`,
 		setup: func(flags *flagSet) func(*call) error {
 			e := exportFlags(flags)
-			return func(c *call) error { return e.run(c, e.cases) }
+			f := new(fixtures)
+			flags.StringVar(&f.as, "as", "", "`FORMAT` of the cases: canitoolcall")
+			flags.StringVar(&f.out, "out", "", "`DIR` to write the folders of --as into")
+			flags.StringArrayVar(&f.models, "model", nil, "`FAMILY=OWNER/NAME@COMMIT`, the model "+
+				"of the Hub whose outputs a family's cases are, with the commit of 40 "+
+				"hexadecimal digits; may be given again")
+			return func(c *call) error {
+				switch f.as {
+				case "":
+					return e.run(c, e.cases)
+				case "canitoolcall":
+					return f.run(c, e)
+				}
+				return usageError{fmt.Errorf("--as %s; expected canitoolcall", f.as)}
+			}
 		},
 	}, {
 		name: "prompts", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"}, files: folders,
