@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/clients"
 	"github.com/goassay/assay/harness/conversation"
@@ -32,7 +33,8 @@ var checkCommand = command{
 	takes: arity{0, -1, ""}, files: templateFiles,
 	short: "run the automatic checks on templates, model folders and model files",
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input. Of a model
-folder or a GGUF file all templates are checked, and which of them each engine takes (A050 to A055).
+folder, a GGUF file or a model on the Hub, hf:OWNER/REPO[:FILE], all templates are checked, which of
+them each engine takes (A050 to A055), and the response_template (A108, A109).
 In any other folder the command looks for model folders and *.jinja files. Errors fail the check,
 warnings and notes do not; docs/rules.md and "assay explain" explain each rule. The comment
 {# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the
@@ -75,6 +77,7 @@ no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 			"usual words, and a new seed with --base or --untrusted")
 		k.output = outputFlags(flags)
 		k.limits = limitFlag(flags, lookedAt)
+		k.remote = remoteFlags(flags)
 		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit after it "+
 			"changes its limits", func(string) error {
 			k.untrusted, k.limits.Limits, k.limits.memory = true, untrusted, untrustedMemory
@@ -114,8 +117,9 @@ no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 
 // checking holds the command's arguments.
 type checking struct {
-	output    *output
-	limits    *limits
+	output *output
+	limits *limits
+	*remote
 	manifest  string            // of templates to check; "": those of the arguments
 	digests   map[string]string // of the files that the manifest names
 	untrusted bool
@@ -348,8 +352,9 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err := k.listed(c, name); err != nil {
 		return one, err
 	}
-	if subject.IsModel(name) && !storage.InBucket(name) {
-		m, err := subject.OpenModel(name)
+	onHub := strings.HasPrefix(name, hub.Scheme)
+	if onHub || subject.IsModel(name) && !storage.InBucket(name) {
+		m, err := k.open(c, name, onHub)
 		if err != nil {
 			return one, err
 		}
@@ -370,6 +375,10 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err != nil {
 		return one, err
 	}
+	if config, err := subject.OpenConfig(name); err == nil {
+		config = config.With(engine.Options{Limits: k.limits.of(c), Seed: k.seed})
+		one.results = append(one.results, check.Response(config, k.options)...)
+	}
 	if err := k.fit(name, sources); err != nil {
 		return one, err
 	}
@@ -389,6 +398,27 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	}
 	k.judge(&one, sources)
 	return one, nil
+}
+
+// open opens a model of the disk or of the Hub.
+func (k *checking) open(c *call, name string, onHub bool) (*subject.Model, error) {
+	switch {
+	case !onHub && k.revision != "":
+		return nil, fmt.Errorf("--revision is for models on the Hub, %sOWNER/REPO", hub.Scheme)
+	case !onHub:
+		return subject.OpenModel(name)
+	case k.commit != "":
+		return nil, fmt.Errorf("--base compares with a commit of git, which %s has none of", name)
+	}
+	ref, err := k.ref(name)
+	if err != nil {
+		return nil, err
+	}
+	_, folder, err := k.folder(c, ref, false)
+	if err != nil {
+		return nil, err
+	}
+	return subject.NewModel(ref.String(), ref.String(), folder), nil
 }
 
 // model checks a model and its changes since the base.

@@ -98,13 +98,15 @@ func Distinct(m *subject.Model) []subject.Source {
 }
 
 // ModelOnly runs the rules about a model, without looking for faults of its templates.
-func ModelOnly(m *subject.Model, o Options) []rule.Result {
+func ModelOnly(m *subject.Model, o Options) []rule.Result { return modelResults(m, o, modelRules) }
+
+func modelResults(m *subject.Model, o Options, rules []modelLookout) []rule.Result {
 	s := &modelSubject{m, m.Picks(), o}
 	var all []rule.Result
 	scope := rule.Scope[struct{}]{Suite: m.Path, File: m.Path, Place: s.place}
-	for i := range modelRules {
-		if o.runs(modelRules[i].ID) {
-			all = append(all, modelRules[i].Run(s, scope)...)
+	for i := range rules {
+		if o.runs(rules[i].ID) {
+			all = append(all, rules[i].Run(s, scope)...)
 		}
 	}
 	return all

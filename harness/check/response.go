@@ -2,16 +2,15 @@ package check
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/responsetemplate"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/subject"
 )
 
 // responseRules compare the response_template that a model ships with the template's own format.
@@ -33,51 +32,30 @@ var responseRules = []modelLookout{
 	}, Group: groupLint, Find: anywhere(checkResponse)},
 }
 
-// maxConfig bounds tokenizer_config.json, in bytes. The largest, with all their added tokens, have
-// a few megabytes.
-const maxConfig = 64 << 20
-
-// responseTemplate returns the object that a model ships, and the file that has it. ok is false
-// where there is none.
-func (s *modelSubject) responseTemplate() (object ordered.Value, file string, ok bool) {
-	file = s.Path
-	if info, err := os.Stat(file); err != nil {
-		return object, "", false
-	} else if info.IsDir() {
-		file = filepath.Join(file, modeldir.TokenizerConfig)
-	}
-	info, err := os.Stat(file)
-	if err != nil || filepath.Ext(file) != ".json" || info.Size() > maxConfig {
-		return object, "", false
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return object, "", false
-	}
-	config, err := ordered.Parse(text)
-	if err != nil {
-		return object, "", false // A052 says so
-	}
-	object, ok = config.Get("response_template")
-	return object, file, ok && !object.IsNull()
+// Response runs the rules about the response_template that a tokenizer_config.json ships, where the
+// other rules about models do not apply: on the file alone.
+func Response(m *subject.Model, o Options) []rule.Result {
+	return modelResults(m, o, responseRules)
 }
 
 func checkResponseRead(s *modelSubject, find modelFinder) {
-	object, file, ok := s.responseTemplate()
-	if !ok {
+	if s.ResponseTemplate.IsNull() {
 		return
 	}
-	if _, err := responsetemplate.Read(object); err != nil {
+	if _, err := responsetemplate.Read(s.ResponseTemplate); err != nil {
+		file := s.Path
+		if filepath.Ext(file) != ".json" {
+			file = filepath.Join(file, modeldir.TokenizerConfig)
+		}
 		find("%w", source.Errorf(source.New(file, ""), 0, "%v", err))
 	}
 }
 
 func checkResponse(s *modelSubject, find modelFinder) {
-	object, _, ok := s.responseTemplate()
-	if !ok {
+	if s.ResponseTemplate.IsNull() {
 		return
 	}
-	read, err := responsetemplate.Read(object)
+	read, err := responsetemplate.Read(s.ResponseTemplate)
 	if err != nil {
 		return // A108 says so
 	}

@@ -122,6 +122,19 @@ func openConfig(name, text string) (*Model, error) {
 	return NewModel(name, dir, f), nil
 }
 
+// OpenConfig opens a tokenizer_config.json as a model, with the files that stand beside it, except
+// for model files; or another JSON file alone.
+func OpenConfig(name string) (*Model, error) {
+	if filepath.Ext(name) != ".json" {
+		return nil, fmt.Errorf("%s is no JSON file", name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return openConfig(name, string(text))
+}
+
 // located puts a folder before the name of the file that a problem is about.
 func located(dir string, err error) modeldir.Problem {
 	var p modeldir.Problem

@@ -131,6 +131,9 @@ type Folder struct {
 	// the model files that were read and have a vocabulary; of a split model the first part
 	Models []string
 	Unread []string // those that [Options] left out
+	// ResponseTemplate is transformers' object for reading answers, of tokenizer_config.json; null
+	// where there is none.
+	ResponseTemplate ordered.Value
 
 	config     string                  // the name of tokenizer_config.json
 	configured bool                    // there is one

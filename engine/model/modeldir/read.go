@@ -180,6 +180,7 @@ func (r *reader) configuration(file, text string) ordered.Value {
 	if _, ok := v.Get("processor_class"); ok {
 		r.Processor = true
 	}
+	r.ResponseTemplate = v.At("response_template")
 	r.named(file, text, v)
 	r.Tokens = append(r.Tokens, tokensOf(file, v))
 	return v
