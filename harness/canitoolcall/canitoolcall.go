@@ -6,7 +6,8 @@
 // A [Writer] belongs to a family and a [Model]: the repository of the Hub, with the commit, whose
 // models write so. A record has no conversation but the tools, so a case whose request asks for
 // more than that has none: [Writer.Record] returns the reason. Calls that are not complete are not
-// expected of anybody; where an output has no others, the record says that no call may come of it.
+// expected of anybody; where an output has no others, the record states that no call may come of
+// it.
 //
 // Every record names its source, the licence and the authors. [Writer.Family] returns the object
 // that their folder needs beside the records.

@@ -41,8 +41,9 @@ func TestRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		templates[f.Name+".jinja"] = &fstest.MapFile{Data: []byte(text)}
-		w := canitoolcall.NewWriter(f.Name, tm, canitoolcall.Model{Repo: "Owner/" + f.Name,
-			Revision: commit}, canitoolcall.Source{URL: "https://example.com/corpus", Revision: "1"})
+		w := canitoolcall.NewWriter(f.Name, tm,
+			canitoolcall.Model{Repo: "Owner/" + f.Name, Revision: commit},
+			canitoolcall.Source{URL: "https://example.com/corpus", Revision: "1"})
 		about, err := w.Family(f.About)
 		if err != nil || about.At("slug").Text() != f.Name ||
 			len(about.At("reference_models").Items()) != 1 {
