@@ -212,10 +212,15 @@ live-race: ## the binding and one family's battery under the race detector
 	@ci/llama.sh $(GO) test -race -tags llama -count 1 -run TestBattery ./harness/live
 
 .PHONY: engines
-engines: ## set up other engines and hold them to the corpus: ENGINE=sglang for one; the results go to out/engines.jsonl
+engines: ## set up other engines and renderers and hold them to the corpus: ENGINE=sglang for one; the results go to out/engines.jsonl
 	@ci/engines.sh $(ENGINE)
 	@mkdir -p out
 	$(GO) run ./cmd/assay engines run --results out/engines.jsonl --page out/engines.md --html out/engines.html $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
+
+.PHONY: faults
+faults: ## put the ten faults of the matrix with the smallest digests to their engines, without our adapters: ENGINE=smg for one
+	@ci/engines.sh $(or $(ENGINE),$(sort $(shell sed -n 's/.*"engine":"\([^"]*\)".*/\1/p' ci/engines/faults.jsonl)))
+	@ci/faults.sh $(ENGINE)
 
 .PHONY: grammars
 grammars: ## set up xgrammar and llguidance and have them judge turns by our grammars, as our matcher does: TURNS=10000 SEED=1
@@ -254,7 +259,7 @@ bench: deps ## measure the works that have a bar and print how far each is from 
 	out/bars -vendor $(VENDOR) $(ARGS)
 
 .PHONY: bench-peers
-bench-peers: deps ## have jinja2, @huggingface/jinja, gonja and llama.cpp do the same work, and print how they compare: ARGS='-rounds 3'
+bench-peers: deps ## have jinja2, @huggingface/jinja, minijinja, gonja and llama.cpp do the same work, and print how they compare: ARGS='-rounds 3'
 	ci/peers.sh -vendor $(VENDOR) $(ARGS)
 
 .PHONY: performance

@@ -5,6 +5,7 @@
 #   jinja2               pip, in a virtual environment
 #   @huggingface/jinja   npm
 #   gonja                is a dependency of the harness
+#   minijinja            its adapter, as `make engines ENGINE=minijinja` builds it
 #   llama.cpp            its chat library, as `make engines ENGINE=llama.cpp` builds it; takes some
 #                        minutes once
 #
@@ -44,6 +45,11 @@ if have @huggingface/jinja node npm; then
     rm -rf "$work"
   fi
   peers+=(-jinja "$module/dist/index.js")
+fi
+
+if have minijinja cargo; then
+  ci/engines.sh minijinja
+  peers+=(-minijinja .deps/engines/minijinja/target/release/assay-minijinja)
 fi
 
 if have llama.cpp cmake "${CXX:-c++}"; then

@@ -21,7 +21,8 @@ var enginesCommand = command{
 	short: "hold other engines to the corpus, and pick their parsers for a template",
 	long: `An adapter is a program that lets another engine answer, one JSON object a line
 (docs/adapters.md). Those of the repository lie under ci/engines and are set up by "make engines".`,
-	within: []*command{&enginesRunCommand, &enginesPickCommand, &enginesJudgeCommand},
+	within: []*command{&enginesRunCommand, &enginesPickCommand, &enginesJudgeCommand,
+		&enginesFaultsCommand},
 }
 
 var enginesRunCommand = command{

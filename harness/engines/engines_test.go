@@ -327,3 +327,29 @@ func mustText(t *testing.T, family string) string {
 	}
 	return string(text)
 }
+
+// TestFaults lists the faults in outputs by their digests, each once, in the cut that shows it
+// first.
+func TestFaults(t *testing.T) {
+	m, err := engines.ReadMatrix("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fault := engines.Judgement{Verdict: engines.Fault, Kind: "leak"}
+	m.Add(engines.Result{Engine: "a", Case: "x/1", Cut: "runes", Judgement: fault},
+		engines.Result{Engine: "a", Case: "x/1", Cut: "tokens", Judgement: fault},
+		engines.Result{Engine: "b", Case: "x/1", Cut: "whole", Judgement: fault},
+		engines.Result{Engine: "b", Case: "x/2", Cut: "whole",
+			Judgement: engines.Judgement{Verdict: engines.Equal}},
+		engines.Result{Engine: "b", Case: "x/prompt/1", Cut: "prompt", Judgement: fault})
+	faults := m.Faults()
+	if len(faults) != 2 || faults[0].Digest() >= faults[1].Digest() {
+		t.Fatalf("faults: %+v", faults)
+	}
+	for i := range faults {
+		if f := &faults[i]; f.Engine == "a" && f.Cut != "tokens" ||
+			!strings.HasPrefix(f.Line(), f.Digest()+" "+f.Engine) {
+			t.Errorf("%s of %s", f.Line(), f.Cut)
+		}
+	}
+}

@@ -44,6 +44,7 @@ func main() {
 		"corpus's own are measured")
 	flag.StringVar(&o.python, "python", "", "`PYTHON` that has jinja2")
 	flag.StringVar(&o.jinja, "jinja", "", "`FILE` of the module @huggingface/jinja, for node")
+	flag.StringVar(&o.minijinja, "minijinja", "", "`FILE` of the adapter for minijinja")
 	flag.StringVar(&o.llama, "llama", "", "`FILE` of the driver for llama.cpp")
 	flag.IntVar(&o.rounds, "rounds", 7, "go round `N` times")
 	flag.StringVar(&o.page, "page", "", "write the table into `FILE` too")
@@ -57,8 +58,8 @@ func main() {
 }
 
 type options struct {
-	vendor, python, jinja, llama, page, serve string
-	rounds                                    int
+	vendor, python, jinja, minijinja, llama, page, serve string
+	rounds                                               int
 }
 
 func (o *options) run() error {
@@ -127,6 +128,9 @@ func (o *options) versions() string {
 			out("node", "--version"))
 	}
 	all = append(all, "gonja v2.9.1")
+	if o.minijinja != "" {
+		all = append(all, "minijinja 3.0.5")
+	}
 	if o.llama != "" {
 		all = append(all, "llama.cpp 0.5.0")
 	}
@@ -152,6 +156,7 @@ const (
 	jinja2      = "jinja2"
 	huggingface = "@huggingface/jinja"
 	withGonja   = "gonja"
+	minijinja   = "minijinja"
 	llama       = "llama.cpp"
 )
 
@@ -159,7 +164,7 @@ const (
 var streams = []int{512, 2048, 8192}
 
 func works(templates, renders int) []work {
-	renderers := []string{ours, jinja2, huggingface, withGonja}
+	renderers := []string{ours, jinja2, huggingface, minijinja, withGonja}
 	all := []work{
 		{"compile", fmt.Sprintf("compile %d templates", templates), renderers, templates},
 		{"render", fmt.Sprintf("render %d prompts", renders), renderers, renders},
@@ -235,6 +240,8 @@ func (o *options) command(peer, work, input string) *exec.Cmd {
 		return exec.Command(o.python, filepath.Join(scripts, "render.py"), input, work)
 	case peer == huggingface && o.jinja != "":
 		return exec.Command("node", filepath.Join(scripts, "render.mjs"), o.jinja, input, work)
+	case peer == minijinja && o.minijinja != "":
+		return exec.Command(o.minijinja, input, work)
 	case peer == llama && o.llama != "":
 		return exec.Command(o.llama, input, work)
 	}

@@ -1,0 +1,68 @@
+package engines
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// Digest is the first 16 digits of the SHA-256 of the engine's name, a zero byte and the case's id.
+// So nobody chooses the faults that come first.
+func (r *Result) Digest() string {
+	sum := sha256.Sum256([]byte(r.Engine + "\x00" + r.Case))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Faults returns the faults in outputs in the order of their digests, one for a case in an engine:
+// in one go where that shows it, else in tokens, else rune by rune.
+func (m *Matrix) Faults() []Result {
+	first := map[string]Result{}
+	for _, r := range m.Results() {
+		if r.Verdict != Fault || r.Cut == prompt {
+			continue
+		}
+		was, ok := first[r.Digest()]
+		if !ok || slices.Index(cuts, r.Cut) < slices.Index(cuts, was.Cut) {
+			first[r.Digest()] = r
+		}
+	}
+	all := make([]Result, 0, len(first))
+	for _, r := range first {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b Result) int { return cmp.Compare(a.Digest(), b.Digest()) })
+	return all
+}
+
+// Line is a fault in a line: its digest, the engine with its parsers, the case and the difference.
+func (r *Result) Line() string {
+	who := r.Engine + " " + r.Version
+	if r.Parser != (Parser{}) {
+		who += fmt.Sprintf(" (tool %s, reasoning %s)", cmp.Or(r.Parser.Tool, "none"),
+			cmp.Or(r.Parser.Reasoning, "none"))
+	}
+	return fmt.Sprintf("%s %s: %s, %s: %s: %s", r.Digest(), who, r.Case, r.Cut, r.Kind, r.Text)
+}
+
+// Reproduction is a fault with all that its engine needs to show it again, without an adapter.
+type Reproduction struct {
+	Digest  string   `json:"digest"`
+	Engine  string   `json:"engine"`
+	Version string   `json:"version"`
+	Case    string   `json:"case"`
+	Kind    string   `json:"kind"`
+	Text    string   `json:"text"`
+	Request Request  `json:"request"`
+	Want    *Message `json:"want"`
+	Got     *Message `json:"got,omitempty"` // none where the engine fails
+}
+
+// Reproduction returns a fault with the request of its case.
+func (r *Result) Reproduction(c *Case) Reproduction {
+	request := c.Request
+	request.Parser, request.Chunks = &r.Parser, r.Chunks
+	return Reproduction{Digest: r.Digest(), Engine: r.Engine, Version: r.Version, Case: r.Case,
+		Kind: r.Kind, Text: r.Text, Request: request, Want: r.Want, Got: r.Got}
+}
