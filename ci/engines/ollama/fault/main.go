@@ -1,4 +1,4 @@
-// Command fault reads a fault's output by Ollama's own parser: fault < REQUEST. There is no adapter.
+// Command fault reads a fault's output by Ollama's own parser, without an adapter: fault < REQUEST.
 package main
 
 import (
