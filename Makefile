@@ -259,7 +259,7 @@ bench: deps ## measure the works that have a bar and print how far each is from 
 	out/bars -vendor $(VENDOR) $(ARGS)
 
 .PHONY: bench-peers
-bench-peers: deps ## have jinja2, @huggingface/jinja, minijinja, gonja and llama.cpp do the same work, and print how they compare: ARGS='-rounds 3'
+bench-peers: deps ## have jinja2, @huggingface/jinja, minijinja, gonja, llama.cpp, Dynamo, smg, xgrammar and llguidance do the same work, and print how they compare: ARGS='-rounds 3'
 	ci/peers.sh -vendor $(VENDOR) $(ARGS)
 
 .PHONY: performance

@@ -6,6 +6,8 @@
 #   @huggingface/jinja   npm
 #   gonja                is a dependency of the harness
 #   minijinja            its adapter, as `make engines ENGINE=minijinja` builds it
+#   Dynamo, smg          the parsers of their crates, through the adapters of `make engines`
+#   xgrammar, llguidance the compilation of a grammar, through the adapters of `make grammars`
 #   llama.cpp            its chat library, as `make engines ENGINE=llama.cpp` builds it; takes some
 #                        minutes once
 #
@@ -51,6 +53,17 @@ if have minijinja cargo; then
   ci/engines.sh minijinja
   peers+=(-minijinja .deps/engines/minijinja/target/release/assay-minijinja)
 fi
+
+adapters=()
+if have "Dynamo and smg" cargo; then
+  ci/engines.sh dynamo smg
+  adapters+=(dynamo smg)
+fi
+if have "xgrammar and llguidance" python3; then
+  ci/engines.sh grammars
+  adapters+=(grammars)
+fi
+[ ${#adapters[@]} = 0 ] || peers+=(-adapters "$(IFS=,; echo "${adapters[*]}")")
 
 if have llama.cpp cmake "${CXX:-c++}"; then
   ci/engines.sh llama.cpp

@@ -21,6 +21,6 @@ def serve(engine, version, languages):
 
     def judge(request):
         takes = languages[request["language"]](request["grammar"])
-        return {"verdicts": [takes(base64.b64decode(t)) for t in request["turns"]]}
+        return {"verdicts": [takes(base64.b64decode(t)) for t in request.get("turns") or []]}
 
     assay_adapter.serve(describe=describe, judge=judge)

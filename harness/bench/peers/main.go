@@ -15,6 +15,10 @@
 //	analyse   every template, from its source: its capabilities, and for a request with tools the prompt, a parser and a grammar
 //	stream    an answer in tokens of 4 bytes, with the deltas of each
 //	parse     the same answers in one go
+//	grammar   the grammar of a request with tools: made and written (ours), read and compiled (xgrammar, llguidance)
+//
+// Dynamo, smg, xgrammar and llguidance are asked through their adapters (docs/adapters.md), which
+// measure the time that the engine takes.
 package main
 
 import (
@@ -25,6 +29,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +50,8 @@ func main() {
 	flag.StringVar(&o.python, "python", "", "`PYTHON` that has jinja2")
 	flag.StringVar(&o.jinja, "jinja", "", "`FILE` of the module @huggingface/jinja, for node")
 	flag.StringVar(&o.minijinja, "minijinja", "", "`FILE` of the adapter for minijinja")
+	flag.StringVar(&o.adapters, "adapters", "", "names of folders under ci/engines whose adapters "+
+		"are set up, with commas between them")
 	flag.StringVar(&o.llama, "llama", "", "`FILE` of the driver for llama.cpp")
 	flag.IntVar(&o.rounds, "rounds", 7, "go round `N` times")
 	flag.StringVar(&o.page, "page", "", "write the table into `FILE` too")
@@ -58,8 +65,8 @@ func main() {
 }
 
 type options struct {
-	vendor, python, jinja, minijinja, llama, page, serve string
-	rounds                                               int
+	vendor, python, jinja, minijinja, adapters, llama, page, serve string
+	rounds                                                         int
 }
 
 func (o *options) run() error {
@@ -72,6 +79,9 @@ func (o *options) run() error {
 		return err
 	}
 	if o.serve != "" {
+		if peer, work, _ := strings.Cut(o.serve, " "); adapters[peer] != nil {
+			return serveAdapter(in, peer, work, os.Stdin, os.Stdout)
+		}
 		work, err := serve(in, o.serve)
 		if err != nil {
 			return err
@@ -128,6 +138,9 @@ func (o *options) versions() string {
 			out("node", "--version"))
 	}
 	all = append(all, "gonja v2.9.1")
+	if o.adapters != "" {
+		all = append(all, "dynamo-parsers 11.0.1, smg 1.10.0, xgrammar 0.2.8, llguidance 1.9.1")
+	}
 	if o.minijinja != "" {
 		all = append(all, "minijinja 3.0.5")
 	}
@@ -158,6 +171,10 @@ const (
 	withGonja   = "gonja"
 	minijinja   = "minijinja"
 	llama       = "llama.cpp"
+	dynamo      = "dynamo"
+	smg         = "smg"
+	xgrammar    = "xgrammar"
+	llguidance  = "llguidance"
 )
 
 // streams are how many tokens the streamed answers have.
@@ -173,13 +190,17 @@ func works(templates, renders int) []work {
 	for _, out := range bench.Outputs[:2] {
 		for _, tokens := range streams {
 			all = append(all, work{"stream/" + answer(out, tokens),
-				fmt.Sprintf("stream %d tokens: %s", tokens, out.What), []string{ours, llama}, 0})
+				fmt.Sprintf("stream %d tokens: %s", tokens, out.What),
+				[]string{ours, llama, dynamo, smg}, 0})
 		}
 	}
 	for _, out := range bench.Outputs[:2] {
 		all = append(all, work{"parse/" + answer(out, 8192),
-			fmt.Sprintf("parse %d tokens in one go: %s", 8192, out.What), []string{ours, llama}, 0})
+			fmt.Sprintf("parse %d tokens in one go: %s", 8192, out.What),
+			[]string{ours, llama, dynamo, smg}, 0})
 	}
+	all = append(all, work{"grammar", "make (ours) or compile (others) a request's grammar",
+		[]string{ours, xgrammar, llguidance}, 0})
 	return all
 }
 
@@ -242,6 +263,11 @@ func (o *options) command(peer, work, input string) *exec.Cmd {
 		return exec.Command("node", filepath.Join(scripts, "render.mjs"), o.jinja, input, work)
 	case peer == minijinja && o.minijinja != "":
 		return exec.Command(o.minijinja, input, work)
+	case adapters[peer] != nil:
+		if !slices.Contains(strings.Split(o.adapters, ","), adapters[peer].folder) {
+			return nil
+		}
+		return exec.Command(os.Args[0], "-vendor", o.vendor, "-serve", peer+" "+work)
 	case peer == llama && o.llama != "":
 		return exec.Command(o.llama, input, work)
 	}
@@ -304,6 +330,8 @@ func serve(in *bench.Inputs, name string) (w bench.Work, err error) {
 		op, err = renderWork(in, peer, kind, good)
 	case "analyse":
 		op = func() { *good = analyse(in) }
+	case "grammar":
+		op, err = grammarWork(in)
 	case "stream", "parse":
 		var text string
 		for _, out := range bench.Outputs {
