@@ -16,9 +16,12 @@ import (
 //     reasoning is kept in the content.
 //
 // All else is the prompt's own text, which the model did not write. A message that is continued is
-// read from its first byte on.
+// read from its first byte on; where reasoning is kept, after an empty block of it.
 func (t *turn) primed(prefill string) string {
 	if t.o.Continue != chat.ContinueNone {
+		if t.keepsReasoning() {
+			prefill = strings.TrimPrefix(prefill, t.f.Reasoning.Empty)
+		}
 		return prefill
 	}
 	if len(t.f.Routes) > 0 {
