@@ -174,6 +174,27 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
+// TestLiteralRun puts each byte that ends a run of plain text, and some that do not, at each place
+// of strings of up to 40 bytes: the run is read many bytes at a time.
+func TestLiteralRun(t *testing.T) {
+	odd := []struct{ in, want string }{{`\n`, `\n`}, {`\"`, `\"`}, {`\\`, `\\`}, {"\t", `\t`},
+		{"\x01", `\u0001`}, {"\x1f", `\u001f`}, {" ", " "}, {"!", "!"}, {"#", "#"}, {"[", "["},
+		{"]", "]"}, {"\x7f", "\x7f"}, {"é", "é"}, {"'", "'"}}
+	for n := range 40 {
+		for at := range n + 1 {
+			before, after := strings.Repeat("é!", 20)[:at], strings.Repeat("x", n-at)
+			before = strings.ToValidUTF8(before, "y")
+			for _, c := range odd {
+				in, want := `"`+before+c.in+after+`" 1`, `"`+before+c.want+after+`"`
+				got, end, status := both(t, codec.NewLiteral(codec.Syntax{}), in)
+				if got != want || in[end:] != " 1" || status != peg.Match {
+					t.Fatalf("%q: got %q, rest %q, %v; want %q", in, got, in[end:], status, want)
+				}
+			}
+		}
+	}
+}
+
 func TestLiteralDepth(t *testing.T) {
 	deep := strings.Repeat("[", ordered.MaxDepth+1)
 	if _, n, status := both(t, codec.NewLiteral(codec.Syntax{}), deep); status != peg.Fail ||

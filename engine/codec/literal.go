@@ -356,23 +356,29 @@ out:
 }
 
 // plainRun returns where a run of a double-quoted string ends that is JSON as it stands: bytes that
-// stand for themselves, and complete escape sequences. Eight bytes at a time: a byte of x is below
-// n if x-n borrows where x has no high bit. A borrow can mark bytes above the first one too, never
-// below it, and only the first one counts.
+// stand for themselves, and complete escape sequences. It reads sixteen bytes at a time.
 func plainRun(buf []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for {
-		for i+8 <= len(buf) {
-			x := binary.LittleEndian.Uint64(buf[i:])
-			quotes, slashes := x^(ones*'"'), x^(ones*'\\')
-			odd := (x - ones*0x20) &^ x
-			odd |= (quotes - ones) &^ quotes
-			odd |= (slashes - ones) &^ slashes
-			if odd &= highs; odd != 0 {
-				i += bits.TrailingZeros64(odd) / 8
+		for i+16 <= len(buf) {
+			w := buf[i : i+16 : i+16]
+			low := special(binary.LittleEndian.Uint64(w))
+			high := special(binary.LittleEndian.Uint64(w[8:]))
+			if low|high != 0 {
+				if low != 0 {
+					i += bits.TrailingZeros64(low) / 8
+				} else {
+					i += 8 + bits.TrailingZeros64(high)/8
+				}
 				break
 			}
-			i += 8
+			i += 16
+		}
+		if i+8 <= len(buf) {
+			if odd := special(binary.LittleEndian.Uint64(buf[i:])); odd != 0 {
+				i += bits.TrailingZeros64(odd) / 8
+			} else {
+				i += 8
+			}
 		}
 		for i < len(buf) && plain[buf[i]] {
 			i++
@@ -386,6 +392,15 @@ func plainRun(buf []byte, i int) int {
 		}
 		i += n
 	}
+}
+
+// special has the high bit of the first byte of x that is a quote, a backslash or a control
+// character: a byte of x is below n if x-n borrows where x has no high bit. A borrow can mark bytes
+// above the first one too, never below it.
+func special(x uint64) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	controls, quotes, slashes := x-ones*0x20, (x^ones*'"')-ones, (x^ones*'\\')-ones
+	return (controls | quotes | slashes) &^ x & highs
 }
 
 // escaped returns the length of the escape sequence of JSON at i, 0 where none is, or not all of
