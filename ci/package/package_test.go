@@ -278,7 +278,7 @@ func TestLicences(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := licencesOf(string(text))
-	if all["github.com/spf13/cobra"] != "Apache-2.0" ||
+	if all["github.com/spf13/cobra"] != "Apache-2.0" || all["gocloud.dev"] != "Apache-2.0" ||
 		all["go.yaml.in/yaml/v3"] != "MIT AND Apache-2.0" {
 		t.Errorf("%v", all)
 	}

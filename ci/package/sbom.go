@@ -58,7 +58,7 @@ func licencesOf(notice string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(notice) {
 		fields := strings.Fields(line)
-		if len(fields) < 2 || !strings.HasPrefix(line, "  ") || !strings.Contains(fields[0], "/") {
+		if len(fields) < 2 || !strings.HasPrefix(line, "  ") || !strings.Contains(fields[0], ".") {
 			continue
 		}
 		id := fields[1]
