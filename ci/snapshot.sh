@@ -46,9 +46,11 @@ path=$work/assay_${version}_${os}_$arch:$path judges "archive" assay
 # The edition for buckets: twice as large, and otherwise the same.
 tar -xzf "$out/assay_cloud_${version}_${os}_$arch.tar.gz" -C "$work"
 path=$work/assay_cloud_${version}_${os}_$arch:$path judges "archive for buckets" assay
-buckets() { path=$work/$1_${version}_${os}_$arch:$path alone assay survey s3:///manifest.jsonl 2>&1 || true; }
-[[ $(buckets assay_cloud) == *"the bucket's name is missing"* ]] || die "archive for buckets: $(buckets assay_cloud)"
-[[ $(buckets assay) == *"this program cannot reach buckets"* ]] || die "archive: $(buckets assay)"
+buckets() { path=$work/$1_${version}_${os}_$arch:$path alone assay survey "$2" 2>&1 || true; }
+found=$(buckets assay_cloud s3:///manifest.jsonl)
+[[ $found == *"the bucket's name is missing"* ]] || die "archive for buckets: $found"
+found=$(buckets assay s3://bucket/manifest.jsonl)
+[[ $found == *"this program cannot reach buckets"* ]] || die "archive: $found"
 
 # `go install` takes the last commit, from files that lie as a module proxy serves them.
 go run ./ci/package -version "$version" -out "$work/proxy" -module
