@@ -3,6 +3,7 @@ package local_test
 import (
 	"cmp"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/goassay/assay/corpus"
@@ -44,7 +45,11 @@ func TestFamilies(t *testing.T) {
 }
 
 func probed(t *testing.T, family string, tm *engine.Template) {
-	url := open(t, family, subject.EOS)
+	end := subject.EOS // the token with which the model ends a turn: a grammar has it at the end only
+	if ends := tm.Analysis().Format.End; len(ends) > 0 {
+		end = strings.TrimSpace(ends[0])
+	}
+	url := open(t, family, end)
 	if url == "" {
 		t.Log("built without llama.cpp: make live runs it")
 		return

@@ -61,7 +61,7 @@ func load(t *testing.T, family, eos string) (engine.Source, *engine.Template, *l
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := engine.Source{Name: family, Text: string(text), BOS: subject.BOS, EOS: eos}
+	src := engine.Source{Name: family, Text: string(text), BOS: subject.BOS, EOS: subject.EOS}
 	path := os.Getenv("ASSAY_MODEL")
 	if path == "" {
 		tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
@@ -72,7 +72,7 @@ func load(t *testing.T, family, eos string) (engine.Source, *engine.Template, *l
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, err = live.WriteTinyFile(t.TempDir(), 1, src.BOS, src.EOS, plan.Preserved, src.Text)
+		path, err = live.WriteTinyFile(t.TempDir(), 1, src.BOS, eos, plan.Preserved, src.Text)
 		if err != nil {
 			t.Fatal(err)
 		}
