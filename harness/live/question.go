@@ -74,7 +74,29 @@ func (q *question) read() error {
 		q.most = q.v.Max
 		q.spell()
 	}
+	if tm := q.v.Template; tm != nil && !switches(tm, q.request.Chat) {
+		q.request.Chat.EnableThinking = nil // no server can do more than its template
+	}
 	return nil
+}
+
+// switches reports whether a template's prompt depends on the request's switch of thinking.
+func switches(tm *engine.Template, r chat.Request) bool {
+	if r.EnableThinking == nil {
+		return false
+	}
+	other := r
+	flipped := !*r.EnableThinking
+	other.EnableThinking = &flipped
+	if r.Kwargs.Kind() == ordered.Object {
+		other.Kwargs = r.Kwargs.With("enable_thinking", ordered.Boolean(flipped))
+	}
+	a, err := tm.Render(r)
+	if err != nil {
+		return true
+	}
+	b, err := tm.Render(other)
+	return err != nil || a.Text != b.Text
 }
 
 // spell spells the request as one of chat completions, and parts that those lack as vLLM and others

@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -45,11 +46,15 @@ func TestFamilies(t *testing.T) {
 }
 
 func probed(t *testing.T, family string, tm *engine.Template) {
-	end := subject.EOS // the token with which the model ends a turn: a grammar has it at the end only
-	if ends := tm.Analysis().Format.End; len(ends) > 0 {
-		end = strings.TrimSpace(ends[0])
+	f := tm.Analysis().Format
+	// the token with which the model ends a turn: a grammar has it at the end only
+	end := subject.EOS
+	if len(f.End) > 0 {
+		end = strings.TrimSpace(f.End[0])
 	}
-	url := open(t, family, end)
+	// The end of reasoning is the only other marker that the model draws as one token. It would
+	// strew the others over its nonsense, where they are its own text and look like leaks.
+	url := open(t, family, end, cmp.Or(strings.TrimSpace(f.Reasoning.Close.Text), end))
 	if url == "" {
 		t.Log("built without llama.cpp: make live runs it")
 		return
@@ -58,13 +63,13 @@ func probed(t *testing.T, family string, tm *engine.Template) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &live.Server{Client: client, Model: "m", Template: tm, Max: 1000, MaxFree: 60}
+	v := &live.Server{Client: client, Model: "m", Template: tm, Max: 700, MaxFree: 30}
 	results, err := v.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range results {
-		if r.Text != "" {
+		if r.Status == rule.Failed {
 			t.Errorf("%s: %s", r.Name, r.Text)
 		}
 	}

@@ -32,9 +32,9 @@ const turnEnd = "<|im_end|>"
 
 // open serves a family's template: on the tiny model, or on the file that ASSAY_MODEL names. It
 // returns "" where the program was built without llama.cpp.
-func open(t *testing.T, family, eos string) string {
+func open(t *testing.T, family, eos string, markers ...string) string {
 	t.Helper()
-	src, tm, b := load(t, family, eos)
+	src, tm, b := load(t, family, eos, markers...)
 	if b == nil {
 		return ""
 	}
@@ -53,9 +53,11 @@ func open(t *testing.T, family, eos string) string {
 	return server.URL
 }
 
-// load loads the model and compiles a family's template with its vocabulary. The back end is nil
-// where the program was built without llama.cpp.
-func load(t *testing.T, family, eos string) (engine.Source, *engine.Template, *local.Backend) {
+// load loads the model and compiles a family's template with its vocabulary. The tiny model has
+// the markers as tokens, all of the format's where none are given. The back end is nil where the
+// program was built without llama.cpp.
+func load(t *testing.T, family, eos string,
+	markers ...string) (engine.Source, *engine.Template, *local.Backend) {
 	t.Helper()
 	text, err := corpus.FS.ReadFile(family + "/template.jinja")
 	if err != nil {
@@ -72,7 +74,10 @@ func load(t *testing.T, family, eos string) (engine.Source, *engine.Template, *l
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, err = live.WriteTinyFile(t.TempDir(), 1, src.BOS, eos, plan.Preserved, src.Text)
+		if markers == nil {
+			markers = plan.Preserved
+		}
+		path, err = live.WriteTinyFile(t.TempDir(), 1, src.BOS, eos, markers, src.Text)
 		if err != nil {
 			t.Fatal(err)
 		}
