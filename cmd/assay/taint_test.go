@@ -159,6 +159,8 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	reports := []string{write("report.json", in(`{"command": "TEXT", "results": [{"suite": "TEXT", `+
 		`"name": "TEXT", "status": "failed", "severity": "error", "text": "TEXT"}]}`)), requests[3],
 		write("survey.json", in(`{"shard": "TEXT", "entries": "TEXT"}`))}
+	results := []string{tokens, write("results.jsonl", in(`{"engine": "TEXT", "version": "TEXT", `+
+		`"family": "TEXT", "case": "TEXT", "kind": "TEXT", "text": "TEXT", "verdict": "fault"}`)+"\n")}
 	list := write("manifest.jsonl", in(`{"what": "template", "where": "TEXT", "digest": "`+
 		manifest.Digest(loop)+`", "file": "TEXT"}`)+"\n")
 	repositories := write("repositories.jsonl", in(`{"what": "repository", "where": "a/b", `+
@@ -323,6 +325,10 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	run("new", "--family", text, hermes)
 	run("engines", "run", adapter)
 	run("engines", "judge", "--run", "hermes", "--turns", "1", adapter)
+	for _, file := range results {
+		run("engines", "faults", file)
+		run("engines", "faults", "--json", file)
+	}
 	run("manifest", filepath.Join(dir, "none"))
 	run("survey", list)
 	run("survey", requests[3])

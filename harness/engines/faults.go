@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // Digest is the first 16 digits of the SHA-256 of the engine's name, a zero byte and the case's id.
@@ -36,14 +38,19 @@ func (m *Matrix) Faults() []Result {
 	return all
 }
 
+// maxPart bounds each part of a line, in bytes: results may come from anybody.
+const maxPart = 1 << 10
+
 // Line is a fault in a line: its digest, the engine with its parsers, the case and the difference.
 func (r *Result) Line() string {
-	who := r.Engine + " " + r.Version
+	part := func(text string) string { return source.Cut(text, maxPart) }
+	who := part(r.Engine) + " " + part(r.Version)
 	if r.Parser != (Parser{}) {
-		who += fmt.Sprintf(" (tool %s, reasoning %s)", cmp.Or(r.Parser.Tool, "none"),
-			cmp.Or(r.Parser.Reasoning, "none"))
+		who += fmt.Sprintf(" (tool %s, reasoning %s)", part(cmp.Or(r.Parser.Tool, "none")),
+			part(cmp.Or(r.Parser.Reasoning, "none")))
 	}
-	return fmt.Sprintf("%s %s: %s, %s: %s: %s", r.Digest(), who, r.Case, r.Cut, r.Kind, r.Text)
+	return fmt.Sprintf("%s %s: %s, %s: %s: %s", r.Digest(), who, part(r.Case), part(string(r.Cut)),
+		part(string(r.Kind)), part(r.Text))
 }
 
 // Reproduction is a fault with all that its engine needs to show it again, without an adapter.
