@@ -356,33 +356,10 @@ out:
 }
 
 // plainRun returns where a run of a double-quoted string ends that is JSON as it stands: bytes that
-// stand for themselves, and complete escape sequences. It reads sixteen bytes at a time.
+// stand for themselves, and complete escape sequences.
 func plainRun(buf []byte, i int) int {
 	for {
-		for i+16 <= len(buf) {
-			w := buf[i : i+16 : i+16]
-			low := special(binary.LittleEndian.Uint64(w))
-			high := special(binary.LittleEndian.Uint64(w[8:]))
-			if low|high != 0 {
-				if low != 0 {
-					i += bits.TrailingZeros64(low) / 8
-				} else {
-					i += 8 + bits.TrailingZeros64(high)/8
-				}
-				break
-			}
-			i += 16
-		}
-		if i+8 <= len(buf) {
-			if odd := special(binary.LittleEndian.Uint64(buf[i:])); odd != 0 {
-				i += bits.TrailingZeros64(odd) / 8
-			} else {
-				i += 8
-			}
-		}
-		for i < len(buf) && plain[buf[i]] {
-			i++
-		}
+		i = plainBytes(buf, i)
 		if i == len(buf) {
 			return i
 		}
@@ -392,6 +369,31 @@ func plainRun(buf []byte, i int) int {
 		}
 		i += n
 	}
+}
+
+// plainBytes returns where the bytes that stand for themselves end. It reads sixteen at a time.
+func plainBytes(buf []byte, i int) int {
+	for i+16 <= len(buf) {
+		w := buf[i : i+16 : i+16]
+		low := special(binary.LittleEndian.Uint64(w))
+		high := special(binary.LittleEndian.Uint64(w[8:]))
+		if low != 0 {
+			return i + bits.TrailingZeros64(low)/8
+		} else if high != 0 {
+			return i + 8 + bits.TrailingZeros64(high)/8
+		}
+		i += 16
+	}
+	if i+8 <= len(buf) {
+		if odd := special(binary.LittleEndian.Uint64(buf[i:])); odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
+		}
+		i += 8
+	}
+	for i < len(buf) && plain[buf[i]] {
+		i++
+	}
+	return i
 }
 
 // special has the high bit of the first byte of x that is a quote, a backslash or a control
