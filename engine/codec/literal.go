@@ -359,7 +359,12 @@ out:
 // stand for themselves, and complete escape sequences.
 func plainRun(buf []byte, i int) int {
 	for {
-		i = plainBytes(buf, i)
+		if i+8 <= len(buf) {
+			i = plainBytes(buf, i)
+		}
+		for i < len(buf) && plain[buf[i]] {
+			i++
+		}
 		if i == len(buf) {
 			return i
 		}
@@ -371,7 +376,8 @@ func plainRun(buf []byte, i int) int {
 	}
 }
 
-// plainBytes returns where the bytes that stand for themselves end. It reads sixteen at a time.
+// plainBytes returns where the bytes that stand for themselves end, or less than eight bytes before
+// the end of buf. It reads sixteen at a time.
 func plainBytes(buf []byte, i int) int {
 	for i+16 <= len(buf) {
 		w := buf[i : i+16 : i+16]
@@ -389,9 +395,6 @@ func plainBytes(buf []byte, i int) int {
 			return i + bits.TrailingZeros64(odd)/8
 		}
 		i += 8
-	}
-	for i < len(buf) && plain[buf[i]] {
-		i++
 	}
 	return i
 }
