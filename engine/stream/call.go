@@ -195,11 +195,17 @@ func (p *Parser) send(c *call) {
 
 // addCall adds a delta for a call.
 func (p *Parser) addCall(index int) *chat.ToolCallDelta {
-	p.callDeltas = append(p.callDeltas, chat.ToolCallDelta{})
 	n := len(p.callDeltas)
-	p.add().ToolCalls = p.callDeltas[n-1 : n : n]
-	d := &p.callDeltas[n-1]
-	d.Index = index
+	if n == cap(p.callDeltas) {
+		p.callDeltas = append(p.callDeltas, chat.ToolCallDelta{})
+	}
+	p.callDeltas = p.callDeltas[:n+1]
+	p.add().ToolCalls = p.callDeltas[n : n+1 : n+1]
+	d := &p.callDeltas[n]
+	d.Index, d.Arguments = index, ""
+	if d.ID != "" || d.Name != "" {
+		d.ID, d.Name = "", ""
+	}
 	return d
 }
 

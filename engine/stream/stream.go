@@ -329,10 +329,26 @@ func (p *Parser) turnEvent(e *peg.Event) {
 }
 
 // add adds an empty delta to those of this step. It is filled in place: with a token a step,
-// copying the delta that has just been put together would cost most.
+// copying the delta that has just been put together would cost most, and so would clearing all of
+// one that is used again while the collector works.
 func (p *Parser) add() *chat.Delta {
-	p.deltas = append(p.deltas, chat.Delta{})
-	return &p.deltas[len(p.deltas)-1]
+	n := len(p.deltas)
+	if n == cap(p.deltas) {
+		p.deltas = append(p.deltas, chat.Delta{})
+		return &p.deltas[n]
+	}
+	p.deltas = p.deltas[:n+1]
+	d := &p.deltas[n]
+	if d.Reasoning != "" {
+		d.Reasoning = ""
+	}
+	if d.Content != "" {
+		d.Content = ""
+	}
+	if d.ToolCalls != nil {
+		d.ToolCalls = nil
+	}
+	return d
 }
 
 // last returns the last delta of this step.
