@@ -4,7 +4,8 @@ ours.
 The prompts are the vectors of the kind jinja on the standard input, and the prompt goldens in the
 scripts of the corpus whose folder is the argument; there, calls carry their arguments as objects,
 or as text where a template takes no objects, and a template that demands the variable functions
-gets the functions as JSON text.
+gets the functions as JSON text. Reasoning that a template leaves out is put into blocks of the
+content.
 
 The set-up is that of transformers/utils/chat_template_utils.py: an immutable sandbox, trim_blocks,
 lstrip_blocks, loop controls, the generation block, and tojson without HTML escapes.
@@ -71,6 +72,26 @@ def variables(request, as_object):
     return given | (request.get("chat_template_kwargs") or {})
 
 
+def thoughts(given):
+    """The reasoning of past answers."""
+    texts = (message.get("reasoning_content") for message in given["messages"])
+    return [text for text in texts if text]
+
+
+def in_blocks(given):
+    """The variables with answers as objects of blocks, where some templates read thoughts."""
+    messages = []
+    for message in given["messages"]:
+        if message["role"] == "assistant" and isinstance(message.get("content") or "", str):
+            message = dict(message)
+            thought = message.pop("reasoning_content", None)
+            blocks = [{"type": "thoughts", "text": thought}] if thought else []
+            blocks.append({"type": "response", "text": message.get("content") or ""})
+            message["content"] = {"blocks": blocks}
+        messages.append(message)
+    return given | {"messages": messages}
+
+
 class Comparison:
     """Renders prompts, each template compiled once, and counts those that differ."""
 
@@ -120,6 +141,13 @@ class Comparison:
                 break
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
+        if any(thought not in text for thought in thoughts(given)):
+            try:
+                blocks = self.render(source, in_blocks(given))
+                if all(thought in blocks for thought in thoughts(given)):
+                    text = blocks
+            except Exception:  # the template has no such blocks
+                pass
         self.compare(
             f"{case.family}/{case.name}", text, case.files[named["prompt"]].removesuffix("\n")
         )
