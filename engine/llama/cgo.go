@@ -183,7 +183,9 @@ func (m *Model) Info() ModelInfo {
 }
 
 // Tokenize splits a text. Special reports whether texts of special tokens in it are taken as such,
-// else they are text as any; none are added.
+// else they are text as any; none are added. Bytes that are no UTF-8 are read as U+FFFD: llama.cpp
+// takes no text with them, and a prompt may have half of a surrogate pair, if a call's arguments
+// escape one.
 func (m *Model) Tokenize(text string, special bool) ([]Token, error) {
 	release, err := m.use()
 	if err != nil {
@@ -197,6 +199,7 @@ func (m *Model) tokenize(text string, special bool) ([]Token, error) {
 	if text == "" {
 		return nil, nil
 	}
+	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) > math.MaxInt32/2 {
 		return nil, fmt.Errorf("%w: a text of %d bytes is too "+
 			"long to be split", ErrDecode, len(text))
