@@ -48,22 +48,23 @@ const (
 	fromOther
 )
 
-// val is a set of values. The zero val is the empty set.
+// val is a set of values. The zero val is the empty set. The small fields stand together: a fact of
+// at most 128 bytes lies in a map itself, which is then cheap to clone.
 type val struct {
 	kinds
-	texts []string // with text: which ones; nil: any
-	from  from
-	// inside are texts, each of which every text of the set contains.
-	inside []string
+	from from
 	// seen: each text of the set has a character that is no white space.
 	seen bool
 	// json: it is a part of the request, or made of such and of constants, or a method of one. So
 	// are the values in it.
 	json  bool
-	own   bool           // it is a list or an object that the template made itself
-	whole []val          // of a list that the template spells out: its items; nil: not known
-	has   map[string]val // of an object that the template spells out: its members
-	elem  *val           // of a list that the template made: the values that its items may have
+	own   bool     // it is a list or an object that the template made itself
+	texts []string // with text: which ones; nil: any
+	// inside are texts, each of which every text of the set contains.
+	inside []string
+	whole  []val          // of a list that the template spells out: its items; nil: not known
+	has    map[string]val // of an object that the template spells out: its members
+	elem   *val           // of a list that the template made: the values that its items may have
 }
 
 var (
