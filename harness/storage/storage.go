@@ -153,7 +153,7 @@ func (s *Store) in(ctx context.Context, name string) (object, error) {
 	}
 	if o.key = strings.TrimPrefix(u.Path, "/"); o.key != "" && path.Clean(o.key) != o.key &&
 		path.Clean(o.key)+"/" != o.key || strings.HasPrefix(o.key, "../") {
-		return wrong(fmt.Errorf("the path is %.200q, expected no //, and neither . nor .. as a part",
+		return wrong(fmt.Errorf("the path is %.200q, expected one without //, . and .. in it",
 			u.Path))
 	}
 	u.Path, u.RawPath = "", ""
