@@ -74,10 +74,16 @@ func (s Segments) Len() int {
 
 // At returns a segment, from 0.
 func (s Segments) At(i int) Segment {
-	spans, off := &s.s.spans, 0
+	off := 0
 	if i > 0 {
-		off = spans.End(i - 1)
+		off = s.s.spans.End(i - 1)
 	}
+	return s.segment(i, off)
+}
+
+// segment returns the segment that begins at an offset.
+func (s Segments) segment(i, off int) Segment {
+	spans := &s.s.spans
 	return Segment{s.text[off:spans.End(i)], off, spans.IsLiteral(i), s.s, i}
 }
 
@@ -86,11 +92,11 @@ func (s Segments) All() iter.Seq[Segment] {
 	return func(yield func(Segment) bool) {
 		off := 0
 		for i := range s.Len() {
-			end := s.s.spans.End(i)
-			if !yield(Segment{s.text[off:end], off, s.s.spans.IsLiteral(i), s.s, i}) {
+			seg := s.segment(i, off)
+			if !yield(seg) {
 				return
 			}
-			off = end
+			off = seg.End()
 		}
 	}
 }
@@ -196,13 +202,13 @@ func (s *segmenter) of(text string) (*segmenter, error) {
 	return &other, nil
 }
 
-// ownEnd returns the text of the rendering after the last byte of the input, the names of roles
-// apart.
+// ownEnd returns the text at the end of the rendering that is the template's own, as
+// [observe.OwnEnd] does.
 func (s *segmenter) ownEnd(text string) string {
 	for i := s.spans.Len() - 1; i >= 0; i-- {
 		f, role := s.spans.Origin(i)
-		if _, key, ok := f.Message(); role == jinja.FromValue && !(ok && key == "role") &&
-			!isSpecial(f) {
+		if role == jinja.FromValue &&
+			!chattemplate.IsOwn(jinja.Origin{Path: f.Path(), Role: role}) {
 			return text[s.spans.End(i):]
 		}
 	}
@@ -256,16 +262,10 @@ func (s *segmenter) continued(text string) jinja.Spans {
 	return spans
 }
 
-// isSpecial reports whether a field is a special token's text.
-func isSpecial(f jinja.Field) bool {
-	name, ok := f.Variable()
-	return ok && (name == "bos_token" || name == "eos_token")
-}
-
 // special reports whether a field is the text of a special token that the template was compiled
 // with.
 func (s *segmenter) special(f jinja.Field) bool {
-	name, _ := f.Variable()
-	return isSpecial(f) && !slices.ContainsFunc(s.in.Kwargs,
+	name, ok := f.Variable()
+	return ok && (name == "bos_token" || name == "eos_token") && !slices.ContainsFunc(s.in.Kwargs,
 		func(m ordered.Member) bool { return m.Key == name })
 }

@@ -2,13 +2,13 @@ package analysis
 
 import (
 	"fmt"
-	"github.com/goassay/assay/engine/observe"
 	"html"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 )
 

@@ -386,8 +386,8 @@ func (a *callsPass) parts(c *format.Calls, one spelling) {
 	}
 	a.gave("T3", "head tail", format.Observed, "head %v, tail %v", c.Head, c.Tail)
 	if a.observer.Facts.Needs.NameInID {
-		a.gave("T7", "head", format.Assumed, "the template writes any id, and a call's name nowhere "+
-			"else; ids are taken to be %s", chat.NamedID("NAME", 0))
+		a.gave("T7", "head", format.Assumed, "the template writes any id, and a call's name "+
+			"nowhere else; ids are taken to be %s", chat.NamedID("NAME", 0))
 	}
 }
 

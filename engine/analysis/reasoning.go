@@ -171,8 +171,8 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 			format.ReasoningTagged
 		a.format.Content = format.Content{Mode: format.ContentWrappedWithReasoning,
 			Pair: format.Pair{Open: r.Close, Close: format.Mark(shuts)}}
-		a.gave("R2", "reasoning.mode reasoning.open reasoning.close", format.Traced, "prompts open "+
-			"reasoning with %q, and of a past answer nothing stays but the text after %q", open,
+		a.gave("R2", "reasoning.mode reasoning.open reasoning.close", format.Traced, "prompts "+
+			"open reasoning with %q, and of a past answer nothing stays but the text after %q", open,
 			opens)
 		a.gave("C1", "content.mode content.open content.close", format.Traced, "content after "+
 			"reasoning is between %q and %q, by the text taken out of a past answer", opens, shuts)
@@ -263,7 +263,7 @@ func (a *reasoningPass) pairOfTrace() (open, close string) {
 	for _, o := range markers {
 		for _, c := range markers {
 			text := observe.ContentNeedle + o + observe.ReasoningNeedle + c + observe.ValueNeedle
-			r := a.observe(observe.Probe{Content: new(text), Past: true, Followed: true})
+			r := a.past(text)
 			if o == c || r.Err != nil || strings.Contains(r.String, observe.ReasoningNeedle) ||
 				!strings.Contains(r.String, observe.ContentNeedle) ||
 				!strings.Contains(r.String, observe.ValueNeedle) {
@@ -281,6 +281,12 @@ func (a *reasoningPass) pairOfTrace() (open, close string) {
 	return "", ""
 }
 
+// past observes an answer with a text that another turn follows: templates take reasoning out of
+// such answers.
+func (a *reasoningPass) past(text string) *observation {
+	return a.observe(observe.Probe{Content: new(text), Past: true, Followed: true})
+}
+
 // answerOfTrace returns the markers of the trace between which a past answer stands: of its text
 // the template keeps that alone. White space is a part of them, since they are searched with it.
 func (a *reasoningPass) answerOfTrace() (open, close string) {
@@ -291,16 +297,14 @@ func (a *reasoningPass) answerOfTrace() (open, close string) {
 		})
 		return markers[:min(len(markers), maxPairs)]
 	}
-	past := func(text string) *observation {
-		return a.observe(observe.Probe{Content: new(text), Past: true, Followed: true})
-	}
 	for _, o := range searched() { // the close is searched where the open is
-		past(observe.ReasoningNeedle + o + observe.ContentNeedle)
+		a.past(observe.ReasoningNeedle + o + observe.ContentNeedle)
 	}
 	markers := searched()
 	for _, o := range markers {
 		for _, c := range markers {
-			r := past(observe.ReasoningNeedle + o + observe.ContentNeedle + c + observe.ValueNeedle)
+			r := a.past(observe.ReasoningNeedle + o + observe.ContentNeedle + c +
+				observe.ValueNeedle)
 			if o != c && r.Err == nil && strings.Contains(r.String, observe.ContentNeedle) &&
 				!strings.Contains(r.String, observe.ReasoningNeedle) &&
 				!strings.Contains(r.String, observe.ValueNeedle) {
@@ -396,8 +400,7 @@ func (a *reasoningPass) closeOfTrace(open string, proven []string) string {
 // stands before them: whatever their form, they close text that is not to be shown again.
 func (a *reasoningPass) closesOfTrace() []string {
 	return slices.DeleteFunc(a.markersOfTrace(), func(lit string) bool {
-		o := a.observe(observe.Probe{Content: new(observe.ReasoningNeedle + lit +
-			observe.ContentNeedle), Past: true, Followed: true})
+		o := a.past(observe.ReasoningNeedle + lit + observe.ContentNeedle)
 		return o.Err != nil || !strings.Contains(o.String, observe.ContentNeedle) ||
 			strings.Contains(o.String, observe.ReasoningNeedle)
 	})
@@ -409,8 +412,7 @@ const maxSearched = 64
 
 // markersOfTrace returns the markers with which the template searches or splits content, sorted.
 func (a *reasoningPass) markersOfTrace() []string {
-	// templates take reasoning out of past turns
-	a.observe(observe.Probe{Content: new(observe.ContentNeedle), Past: true, Followed: true})
+	a.past(observe.ContentNeedle)
 	var markers []string
 	for _, lit := range a.observer.Searched() {
 		if lit = strings.TrimSpace(lit); lit != "" && markerAt(lit) == len(lit) &&

@@ -425,22 +425,19 @@ func (f *fitter) reasoningPart() {
 		return
 	}
 	for i, m := range f.Input.Messages {
-		for _, field := range chat.ReasoningFields {
-			r := m.At(field)
-			if r.Kind() != ordered.String || r.Text() == "" {
-				continue
-			}
-			parts := []ordered.Value{chat.ThinkingPart(r)}
-			switch content := m.At("content"); {
-			case content.Kind() == ordered.Array:
-				parts = append(parts, content.Items()...)
-			case content.Text() != "":
-				parts = append(parts, chat.TextPart(content))
-			}
-			f.Input.Messages[i] = m.Without(field).With("content", ordered.ArrayOf(parts...))
-			f.used("reasoning-as-part")
-			break
+		field, reasoning := reasoningOf(m)
+		if reasoning == "" {
+			continue
 		}
+		parts := []ordered.Value{chat.ThinkingPart(ordered.Str(reasoning))}
+		switch content := m.At("content"); {
+		case content.Kind() == ordered.Array:
+			parts = append(parts, content.Items()...)
+		case content.Text() != "":
+			parts = append(parts, chat.TextPart(content))
+		}
+		f.Input.Messages[i] = m.Without(field).With("content", ordered.ArrayOf(parts...))
+		f.used("reasoning-as-part")
 	}
 }
 
@@ -468,8 +465,8 @@ func (f *fitter) reasoningBlocks() {
 // reasoningOf returns the reasoning of a message and the field that has it.
 func reasoningOf(m ordered.Value) (field, text string) {
 	for _, field := range chat.ReasoningFields {
-		if text := m.At(field).Text(); text != "" {
-			return field, text
+		if v := m.At(field); v.Kind() == ordered.String && v.Text() != "" {
+			return field, v.Text()
 		}
 	}
 	return "", ""

@@ -40,11 +40,14 @@ type Atom struct {
 
 // atomize turns runs of origin into atoms; neighbours of one meaning become one.
 func atomize(text string, runs []jinja.Run, p Probe) []Atom {
-	answer := p.AnswerPath()
+	answer, thought, said := p.AnswerPath(), "", ""
+	if !p.Form.Blocks.IsZero() {
+		thought, said = p.Form.Blocks.Paths()
+	}
 	atoms := make([]Atom, 0, len(runs))
 	pos, start := 0, 0 // start is where the last atom begins
 	for _, run := range runs {
-		at := classify(run, answer, p.Form.Blocks)
+		at := classify(run, answer, thought, said)
 		at.Text = text[pos : pos+run.Len]
 		pos += run.Len
 		if at.Text == "" {
@@ -87,7 +90,9 @@ func namedIDs(atoms []Atom) []Atom {
 	return out
 }
 
-func classify(run jinja.Run, answer string, blocks Blocks) Atom {
+// classify returns the atom of a run. Thought and said are where in the answer the texts of blocks
+// are, "" where there are none.
+func classify(run jinja.Run, answer, thought, said string) Atom {
 	if run.Role == jinja.Literal {
 		return Atom{Kind: Literal, Exact: true}
 	}
@@ -105,10 +110,6 @@ func classify(run jinja.Run, answer string, blocks Blocks) Atom {
 		return Atom{Kind: Foreign, Path: run.Path, Exact: run.Exact}
 	}
 	at := Atom{Codec: run.Codec, Exact: run.Exact}
-	thought, said := "", ""
-	if !blocks.IsZero() {
-		thought, said = blocks.Paths()
-	}
 	switch {
 	case path == "role":
 		// a template that writes the role's name means a literal
