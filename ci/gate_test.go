@@ -30,11 +30,15 @@ type scratch struct {
 	assay string // the command, built once
 }
 
-// need skips a test on a machine without the programs that it runs. .ci/run installs them.
+// need skips a test on a machine without the programs that it runs. In CI, where .ci/run installs
+// them, it fails.
 func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatal(err)
+			}
 			t.Skip(err)
 		}
 	}
