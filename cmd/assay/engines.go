@@ -2,8 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,18 +54,18 @@ type enginesRun struct {
 }
 
 func (r *enginesRun) run(c *call) error {
-	fsys := fs.FS(corpus.FS)
+	var folder []string
 	if r.corpus != "" {
-		var err error
-		if fsys, err = openCorpus(r.corpus); err != nil {
-			return err
-		}
+		folder = append(folder, r.corpus)
 	}
-	loaded, err := families.Load(fsys)
+	loaded, err := loadCorpus(folder)
 	if err != nil {
 		return err
 	}
 	matrix, err := engines.ReadMatrix(r.results)
+	if errors.Is(err, fs.ErrNotExist) { // the first run
+		matrix, err = engines.ReadMatrix("")
+	}
 	if err != nil {
 		return err
 	}
@@ -143,10 +143,7 @@ func (r *enginesRun) run(c *call) error {
 		if f.name == "" {
 			continue
 		}
-		if err := outfile.Write(f.name, func(w io.Writer) error {
-			_, err := io.WriteString(w, f.text())
-			return err
-		}); err != nil {
+		if err := outfile.Write(f.name, outfile.Text(f.text())); err != nil {
 			return err
 		}
 	}

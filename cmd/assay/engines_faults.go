@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/engines"
@@ -21,9 +20,6 @@ the engine without an adapter, as "make faults" does with the first ten.`,
 		first := flags.Int("first", 0, "list the first `N` alone")
 		asJSON := flags.Bool("json", false, "print a JSON object for each")
 		return func(c *call) error {
-			if _, err := os.Stat(c.args[0]); err != nil {
-				return err // ReadMatrix takes none for a matrix that begins
-			}
 			matrix, err := engines.ReadMatrix(c.args[0])
 			if err != nil {
 				return err

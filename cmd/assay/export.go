@@ -3,10 +3,8 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io/fs"
 	"os"
 
-	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -87,15 +85,8 @@ func exportFlags(flags *flagSet) *export {
 // run writes the vectors of every template.
 func (e *export) run(c *call, write func(script.Variant) error) error {
 	e.within = e.limits.of(c)
-	fsys := fs.FS(corpus.FS)
-	if len(c.args) == 1 {
-		var err error
-		if fsys, err = openCorpus(c.args[0]); err != nil {
-			return err
-		}
-	}
 	var err error
-	if e.suite.Corpus, err = families.Load(fsys); err != nil {
+	if e.suite.Corpus, err = loadCorpus(c.args); err != nil {
 		return err
 	}
 	e.out = bufio.NewWriter(c.data())

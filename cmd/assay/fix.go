@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,10 +178,8 @@ func replaceText(name, text string) error {
 			filepath.Clean(name),
 		)
 	}
-	return errors.Join(outfile.Write(name, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	}), os.Chmod(name, info.Mode().Perm()))
+	return errors.Join(outfile.Write(name, outfile.Text(text)),
+		os.Chmod(name, info.Mode().Perm()))
 }
 
 // offer notes at the findings of a template that "assay fix" mends them, where it does. The proof

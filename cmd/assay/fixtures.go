@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/canitoolcall"
 	"github.com/goassay/assay/harness/families"
@@ -44,14 +41,7 @@ func (f *fixtures) run(c *call, e *export) error {
 		}
 		models[family] = m
 	}
-	fsys := fs.FS(corpus.FS)
-	if len(c.args) == 1 {
-		var err error
-		if fsys, err = openCorpus(c.args[0]); err != nil {
-			return err
-		}
-	}
-	loaded, err := families.Load(fsys)
+	loaded, err := loadCorpus(c.args)
 	if err != nil {
 		return err
 	}
@@ -107,11 +97,7 @@ func (f *fixtures) family(c *call, e *export, loaded *families.Corpus, family *f
 	}
 	for name, text := range map[string]string{"assay.jsonl": lines.String(),
 		"family.json": string(about.Append(nil, ordered.Pretty)) + "\n"} {
-		err := outfile.Write(filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return err
-		})
-		if err != nil {
+		if err := outfile.Write(filepath.Join(dir, name), outfile.Text(text)); err != nil {
 			return err
 		}
 	}

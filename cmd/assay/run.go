@@ -180,19 +180,15 @@ func (r *corpusRun) minimize(c *call, all []failedScripts) error {
 
 // load opens the corpus.
 func (r *corpusRun) load(c *call) (err error) {
-	fsys := fs.FS(corpus.FS)
 	if len(c.args) == 1 {
 		r.suite.Dir = c.args[0]
-		if fsys, err = openCorpus(r.suite.Dir); err != nil {
-			return err
-		}
 	} else {
 		if r.suite.Update {
 			return errors.New("the embedded corpus cannot be updated; name the folder")
 		}
 		r.embedded, r.suite.Root = true, "corpus"
 	}
-	if r.suite.Corpus, err = families.Load(fsys); err != nil {
+	if r.suite.Corpus, err = loadCorpus(c.args); err != nil {
 		return err
 	}
 	r.suite.Limits = r.limits.of(c)
@@ -200,6 +196,18 @@ func (r *corpusRun) load(c *call) (err error) {
 		r.suite.Vendor, r.suite.Vendors = os.DirFS(r.vendor), r.vendor
 	}
 	return nil
+}
+
+// loadCorpus loads the corpus of the folder that the arguments name, the embedded one without any.
+func loadCorpus(args []string) (*families.Corpus, error) {
+	fsys := fs.FS(corpus.FS)
+	if len(args) == 1 {
+		var err error
+		if fsys, err = openCorpus(args[0]); err != nil {
+			return nil, err
+		}
+	}
+	return families.Load(fsys)
 }
 
 // openCorpus is the folder of a corpus. Errors of files in it have names below it, so that the

@@ -68,7 +68,7 @@ func (c *call) manifest(store string) error {
 				Digest: manifest.Digest(src.Text)}
 			if store == "" {
 				e.File = e.Where
-			} else if err := c.keep(store, e, src.Text); err != nil {
+			} else if _, err := manifest.Keep(c.ctx, &c.files, store, src.Text); err != nil {
 				return err
 			}
 			entries = append(entries, e)
@@ -82,18 +82,6 @@ func (c *call) manifest(store string) error {
 		return c.files.Write(c.ctx, storage.Join(store, "manifest.jsonl"), write)
 	}
 	return write(c.data())
-}
-
-// keep writes a template into a store, under its digest, unless it is there.
-func (c *call) keep(store string, e manifest.Entry, text string) error {
-	name := e.Path(store)
-	if found, err := c.files.Exists(c.ctx, name); found || err != nil {
-		return err
-	}
-	return c.files.Write(c.ctx, name, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
 }
 
 // models lists model files.

@@ -25,10 +25,10 @@ var verifyCommand = command{
 	takes: arity{1, -1, "at least one file of vectors"}, files: vectorFiles,
 	short: "run test vectors, JSON lines of the kinds render, jinja, parse, grammar, schema and " +
 		"caps, and the cases of CanIToolCall, Dynamo and K2 Vendor Verifier",
-	long: `VECTORS are files, folders of *.jsonl and *.yaml files, or "-" for standard input. Files of
-YAML are Dynamo's parser fixtures, whose families --templates names as the models dynamo/FAMILY. A list of known
-failures has reasons on lines of their own and, indented below each, the ids of the vectors that
-fail for it. These must fail: one that passes is a failure, until it leaves the list.`,
+	long: `VECTORS are files, folders of *.jsonl and *.yaml files, or "-" for standard input. Files
+of YAML are Dynamo's parser fixtures, whose families --templates names as the models dynamo/FAMILY.
+A list of known failures has reasons on lines of their own and, indented below each, the ids of the
+vectors that fail for it. These must fail: one that passes is a failure, until it leaves the list.`,
 	setup: func(flags *flagSet) func(*call) error {
 		v := new(verification)
 		flags.StringArrayVar(&v.templates, "templates", nil, "`DIR` with the templates that "+

@@ -156,19 +156,14 @@ func (w *Writer) Record(c script.Case, n int) (ordered.Value, error) {
 // asked reports whether a request without a conversation has a prompt that begins the answer in the
 // same way.
 func (w *Writer) asked(request, thinking ordered.Value, prefill string) bool {
-	members := []ordered.Member{ordered.MemberOf("messages",
-		ordered.ArrayOf(chat.User("Please help me.")))}
+	var members []ordered.Member
 	if tools := request.At("tools"); !tools.IsNull() {
 		members = append(members, ordered.MemberOf("tools", tools))
 	}
 	if !thinking.IsNull() {
 		members = append(members, ordered.MemberOf("enable_thinking", thinking))
 	}
-	r, err := chat.ParseRequest(ordered.ObjectOf(members...))
-	if err != nil {
-		return false
-	}
-	plan, err := w.template.Prepare(r, engine.PrepareOptions{Insist: true})
+	plan, err := w.plan(members...)
 	if err != nil {
 		return false
 	}
@@ -313,14 +308,19 @@ func (w *Writer) Family(about string) (ordered.Value, error) {
 
 // markers returns the literals of the family's format that a tokeniser must not cut.
 func (w *Writer) markers() ([]string, error) {
-	r, err := chat.ParseRequest(ordered.ObjectOf(ordered.MemberOf("messages",
-		ordered.ArrayOf(chat.User("Please help me.")))))
-	if err != nil {
-		return nil, err
-	}
-	plan, err := w.template.Prepare(r, engine.PrepareOptions{Insist: true})
+	plan, err := w.plan()
 	if err != nil {
 		return nil, err
 	}
 	return plan.Preserved, nil
+}
+
+// plan prepares a request without a conversation.
+func (w *Writer) plan(more ...ordered.Member) (*engine.Plan, error) {
+	r, err := chat.ParseRequest(ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf(
+		"messages", ordered.ArrayOf(chat.User("Please help me.")))}, more...)...))
+	if err != nil {
+		return nil, err
+	}
+	return w.template.Prepare(r, engine.PrepareOptions{Insist: true})
 }

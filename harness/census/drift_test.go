@@ -20,6 +20,7 @@ import (
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/mutate"
 	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/survey"
 )
 
@@ -118,7 +119,7 @@ func TestDrift(t *testing.T) {
 			where := f.Name + "/" + e.name
 			want[where] = e.class
 			for day, text := range [2]string{e.was, e.is} {
-				digest, err := manifest.Keep(dir, text)
+				digest, err := manifest.Keep(t.Context(), new(storage.Store), dir, text)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -45,7 +45,8 @@ var stepRules = []lookout{
 		Short: "The white space between two turns, or between a text and the markers of its turn, " +
 			"is not the same everywhere.",
 		Damage: "The model sees a spelling of turns that it was not trained on; tokens drift.",
-		Fix:    "Open and end every turn with the same text; only the role may differ."}, Group: groupLint, Find: checkSpacing},
+		Fix:    "Open and end every turn with the same text; only the role may differ."},
+		Group: groupLint, Find: checkSpacing},
 	{Rule: rule.Rule{ID: "A089", Name: "result-as-question", Severity: rule.Warning,
 		Short:  "A tool's result is written exactly as a user's message would be.",
 		Damage: "The model cannot tell a web page that a tool read from its user's wishes.",

@@ -19,6 +19,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/outfile"
+	"github.com/goassay/assay/harness/storage"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -83,6 +84,7 @@ type held struct {
 type fetching struct {
 	*Fetch
 	folder string
+	files  storage.Store
 	out    *os.File
 
 	mu      sync.Mutex
@@ -357,7 +359,7 @@ func (r *fetching) file(ctx context.Context, repo *hub.Repo, name, etag string) 
 		}
 	}
 	for _, t := range folder.Templates {
-		digest, err := manifest.Keep(r.folder, t.Text)
+		digest, err := manifest.Keep(ctx, &r.files, r.folder, t.Text)
 		if err != nil {
 			return now, err
 		}

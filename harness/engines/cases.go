@@ -71,16 +71,13 @@ func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []str
 		return Request{}, err
 	}
 	f := &s.Template.Analysis().Format
-	open := f.Reasoning.Open.Text != "" && strings.Contains(prefill, f.Reasoning.Open.Text)
-	if close := f.Reasoning.Close.Text; open && close != "" {
-		open = strings.LastIndex(prefill, close) < strings.LastIndex(prefill, f.Reasoning.Open.Text)
-	}
 	if reason == "" {
 		reason = chat.FinishStop
 	}
 	return Request{Op: "parse", Template: s.Source.Text, BOS: s.Source.BOS, EOS: s.Source.EOS,
 		Request: value, Prompt: plan.Prompt.Text,
-		Prefill: prefill, ReasoningOpen: open, Output: output, Reason: string(reason),
+		Prefill: prefill, ReasoningOpen: turns.LeavesOpen(f, prefill), Output: output,
+		Reason:        string(reason),
 		SpecialTokens: specialTokens(plan, f, prefill)}, nil
 }
 

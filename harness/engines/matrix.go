@@ -4,10 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -18,17 +15,14 @@ import (
 // Matrix holds results by engine, case and cut. Its zero value is empty.
 type Matrix struct{ results map[string]Result }
 
-// ReadMatrix reads results from JSON lines. A file that does not exist yet, or no name, is an empty
-// matrix.
+// ReadMatrix reads results from JSON lines. No name is an empty matrix.
 func ReadMatrix(name string) (*Matrix, error) {
 	m := &Matrix{results: map[string]Result{}}
 	if name == "" {
 		return m, nil
 	}
 	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
-	} else if err != nil {
+	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
@@ -71,10 +65,7 @@ func (m *Matrix) Write(name string) error {
 			return err
 		}
 	}
-	return outfile.Write(name, func(w io.Writer) error {
-		_, err := io.WriteString(w, b.String())
-		return err
-	})
+	return outfile.Write(name, outfile.Text(b.String()))
 }
 
 // tally counts the cases of a cell: a case counts once, with the worst that any cut showed.

@@ -23,13 +23,13 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -162,21 +162,16 @@ func Read(r io.Reader, what string, take func(Entry) error) (digest string, entr
 	return hex.EncodeToString(sum.Sum(nil)), entries, nil
 }
 
-// Keep writes a template into a folder of a manifest, under the name that [Entry.Path] gives to an
-// entry without a file, unless it is there.
-func Keep(folder, text string) (digest string, err error) {
+// Keep writes a template into the folder or the bucket of a manifest, under the name that
+// [Entry.Path] gives to an entry without a file, unless it is there.
+func Keep(ctx context.Context, files *storage.Store, folder, text string) (digest string,
+	err error) {
 	digest = Digest(text)
 	name := Entry{Digest: digest}.Path(folder)
-	if _, err := os.Stat(name); err == nil {
-		return digest, nil
+	if found, err := files.Exists(ctx, name); found || err != nil {
+		return digest, err
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return "", err
-	}
-	return digest, outfile.Write(name, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
+	return digest, files.Write(ctx, name, outfile.Text(text))
 }
 
 // Write writes entries as a manifest.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/census"
+	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/visible"
@@ -94,11 +95,8 @@ func (s *Site) Write(ctx context.Context, files *storage.Store) error {
 	if err != nil {
 		return err
 	}
-	write := func(name string, text []byte) error {
-		return files.Write(ctx, storage.Join(s.Folder, name), func(w io.Writer) error {
-			_, err := w.Write(text)
-			return err
-		})
+	write := func(name, text string) error {
+		return files.Write(ctx, storage.Join(s.Folder, name), outfile.Text(text))
 	}
 	tabs := []tab{s.state(), s.families(), s.publishers(), s.findings(), s.drift(days)}
 	for i, t := range tabs {
@@ -114,7 +112,7 @@ func (s *Site) Write(ctx context.Context, files *storage.Store) error {
 		if err != nil {
 			return err
 		}
-		if err := write(t.File, b.Bytes()); err != nil {
+		if err := write(t.File, b.String()); err != nil {
 			return err
 		}
 	}
@@ -126,7 +124,7 @@ func (s *Site) Write(ctx context.Context, files *storage.Store) error {
 		}
 		b.Write(append(line, '\n'))
 	}
-	return write(historyFile, b.Bytes())
+	return write(historyFile, b.String())
 }
 
 // history returns the days in order, this one among them.

@@ -48,6 +48,14 @@ func Write(name string, write func(io.Writer) error) error {
 	return err
 }
 
+// Text returns a function that writes a text, for [Write].
+func Text(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
 // into writes to the file that is there: a pipe, a device, a name of the system for one of those or
 // for an open file.
 func into(name string, write func(io.Writer) error) error {

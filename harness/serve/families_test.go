@@ -5,12 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/serve"
@@ -57,25 +55,8 @@ func obey(tm *engine.Template) func(request ordered.Value) string {
 
 // toolFamilies calls test for every family whose own template serves tools.
 func toolFamilies(t *testing.T, test func(t *testing.T, src engine.Source, tm *engine.Template)) {
-	all, err := families.Load(corpus.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range all.Families {
-		f := &all.Families[i]
-		if !f.Own {
-			continue
-		}
-		text, err := all.Text(f.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		src := engine.Source{Name: f.Name, Text: text, BOS: subject.BOS, EOS: subject.EOS}
-		tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
-		if err != nil || tm.Gate().Err() != nil {
-			continue
-		}
-		t.Run(f.Name, func(t *testing.T) {
+	for src, tm := range servetest.ToolFamilies(t, servetest.AllFamilies) {
+		t.Run(src.Name, func(t *testing.T) {
 			t.Parallel()
 			test(t, src, tm)
 		})

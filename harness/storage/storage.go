@@ -84,10 +84,7 @@ func Join(folder, name string) string {
 	if !InBucket(folder) {
 		return filepath.Join(folder, filepath.FromSlash(name))
 	}
-	base, query, found := strings.Cut(folder, "?")
-	if found {
-		query = "?" + query
-	}
+	base, query := beforeQuery(folder)
 	return strings.TrimSuffix(base, "/") + "/" + (&url.URL{Path: name}).EscapedPath() + query
 }
 
@@ -96,11 +93,16 @@ func Dir(name string) string {
 	if !InBucket(name) {
 		return filepath.Dir(name)
 	}
-	base, query, found := strings.Cut(name, "?")
-	if found {
-		query = "?" + query
-	}
+	base, query := beforeQuery(name)
 	return base[:strings.LastIndexByte(base, '/')+1] + query
+}
+
+// beforeQuery divides a URL; the query keeps its question mark.
+func beforeQuery(name string) (base, query string) {
+	if at := strings.IndexByte(name, '?'); at >= 0 {
+		return name[:at], name[at:]
+	}
+	return name, ""
 }
 
 // Shown is a name for messages: of a URL without its query and user.
@@ -108,7 +110,7 @@ func Shown(name string) string {
 	if !InBucket(name) {
 		return name
 	}
-	base, _, _ := strings.Cut(name, "?")
+	base, _ := beforeQuery(name)
 	scheme, rest, _ := strings.Cut(base, "://")
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		rest = rest[at+1:]
@@ -122,6 +124,9 @@ type object struct {
 	key  string
 	name string // for messages
 }
+
+// isFolder reports whether the name is a folder's by its form.
+func (o object) isFolder() bool { return o.key == "" || strings.HasSuffix(o.key, "/") }
 
 // fail makes an error of the failure of an operation.
 func (o object) fail(err error) error {
@@ -147,7 +152,8 @@ func (s *Store) in(ctx context.Context, name string) (object, error) {
 		return wrong(errors.New("a URL has no credentials here; they come from the environment " +
 			"or the files of the provider's tools"))
 	case u.Host == "":
-		return wrong(errors.New("the bucket's name is missing, expected one such as s3://bucket/name"))
+		return wrong(errors.New("the bucket's name is missing, expected one such as " +
+			"s3://bucket/name"))
 	case u.Fragment != "" || strings.Contains(name, "#"):
 		return wrong(errors.New("a # has no meaning in the name of an object; write it as %23"))
 	}
@@ -258,8 +264,8 @@ func (s *Store) Exists(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if o.key == "" || strings.HasSuffix(o.key, "/") {
-		return false, nil // a folder
+	if o.isFolder() {
+		return false, nil
 	}
 	found, err := o.exists(ctx, o.key)
 	if err != nil {
@@ -281,7 +287,7 @@ func (s *Store) Write(ctx context.Context, name string, write func(io.Writer) er
 	if err != nil {
 		return err
 	}
-	if o.key == "" || strings.HasSuffix(o.key, "/") {
+	if o.isFolder() {
 		return &Error{Name: o.name, Err: errors.New("it names a folder, expected an object")}
 	}
 	var own error // of write itself
@@ -334,7 +340,7 @@ func (s *Store) List(ctx context.Context, folder, suffix string) ([]string, erro
 		return nil, err
 	}
 	prefix := o.key
-	if prefix != "" && !strings.HasSuffix(prefix, "/") {
+	if !o.isFolder() {
 		prefix += "/"
 	}
 	err = o.list(ctx, prefix, func(key string) {

@@ -13,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
@@ -71,8 +72,7 @@ func Of(t *engine.Template) ([]Turn, error) {
 		output, prompted := strings.CutPrefix(shape.Turn, prefill)
 		turn := Turn{Name: shape.Name, Tools: shape.Tools, Request: r, JSON: value,
 			Prompt: plan.Prompt.Text, Prefill: prefill, Output: withoutEnd(output, f.End)}
-		if open := f.Reasoning.Open.Text; !prompted && open != "" &&
-			strings.LastIndex(prefill, open) > strings.LastIndex(prefill, f.Reasoning.Close.Text) {
+		if !prompted && f.Reasoning.Close.Text != "" && LeavesOpen(&f, prefill) {
 			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes
 			// on with the text that the template shows.
 			turn.Output = "I see." + f.Reasoning.Close.Full() + turn.Output
@@ -108,4 +108,11 @@ func withoutEnd(output string, ends []string) string {
 		}
 	}
 	return output
+}
+
+// LeavesOpen reports whether a prefill leaves reasoning open, by the markers as they are.
+func LeavesOpen(f *format.Format, prefill string) bool {
+	open, end := f.Reasoning.Open.Text, f.Reasoning.Close.Text
+	at := strings.LastIndex(prefill, open)
+	return open != "" && at >= 0 && (end == "" || at > strings.LastIndex(prefill, end))
 }

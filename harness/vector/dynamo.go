@@ -17,6 +17,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/turns"
 )
 
 // isYAML reports whether a file's name is one of YAML.
@@ -110,8 +111,10 @@ func readDynamo(name string, in io.Reader) ([]Vector, error) {
 	if err := unmarshal(text, &document); err != nil {
 		return nil, source.Errorf(y.src, 0, "%v", err)
 	}
+	other := source.Errorf(y.src, 0, "no parser fixtures; expected an object with \"family\" "+
+		"and \"cases\"")
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
-		return nil, source.Errorf(y.src, 0, `no parser fixtures; expected an object with "family" and "cases"`)
+		return nil, other
 	}
 	var family, label string
 	var cases *yaml.Node
@@ -136,7 +139,7 @@ func readDynamo(name string, in io.Reader) ([]Vector, error) {
 		}
 	}
 	if family == "" || cases == nil || cases.Kind != yaml.MappingNode {
-		return nil, source.Errorf(y.src, 0, `no parser fixtures; expected an object with "family" and "cases"`)
+		return nil, other
 	}
 	var vectors []Vector
 	for i := 0; i+1 < len(cases.Content); i += 2 {
@@ -336,11 +339,7 @@ func (t *template) started(vec *Vector) (*engine.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		opener, closer := f.Reasoning.Open.Text, f.Reasoning.Close.Text
-		at := strings.LastIndex(prefill, opener)
-		opened := opener != "" && at >= 0 &&
-			(closer == "" || at > strings.LastIndex(prefill, closer))
-		if opened == open {
+		if turns.LeavesOpen(f, prefill) == open {
 			return plan, nil
 		}
 		if first == nil {

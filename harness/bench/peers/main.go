@@ -333,15 +333,7 @@ func serve(in *bench.Inputs, name string) (w bench.Work, err error) {
 	case "grammar":
 		op, err = grammarWork(in)
 	case "stream", "parse":
-		var text string
-		for _, out := range bench.Outputs {
-			for _, tokens := range streams {
-				if answer(out, tokens) == rest {
-					text = out.Make(tokens)
-				}
-			}
-		}
-		chunk := 4
+		text, chunk := textOf(rest), 4
 		if kind == "parse" {
 			chunk = len(text)
 		}

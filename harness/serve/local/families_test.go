@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/serve/servetest"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -20,26 +19,9 @@ import (
 // or is "all": that takes a minute or more for each.
 func TestFamilies(t *testing.T) {
 	chosen := cmp.Or(os.Getenv("ASSAY_FAMILY"), "hermes")
-	all, err := families.Load(corpus.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ran := 0
-	for i := range all.Families {
-		f := &all.Families[i]
-		if !f.Own || chosen != "all" && chosen != f.Name {
-			continue
-		}
-		text, err := all.Text(f.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		src := engine.Source{Name: f.Name, Text: text, BOS: subject.BOS, EOS: subject.EOS}
-		tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
-		if err != nil || tm.Gate().Err() != nil {
-			continue
-		}
-		t.Run(f.Name, func(t *testing.T) { probed(t, f.Name, tm) })
+	for src, tm := range servetest.ToolFamilies(t, chosen) {
+		t.Run(src.Name, func(t *testing.T) { probed(t, src.Name, tm) })
 		ran++
 	}
 	t.Logf("%d tool families", ran)
