@@ -64,8 +64,8 @@ func (p *prover) assume(x syntax.Expr, holds bool, e *env) {
 		}
 		open := !first.dead && !second.dead
 		e.become(p.join(first, second, true))
-		if _, of, ok := p.keyed(x); ok && open {
-			e.open = append(e.open, clause{x, holds, of})
+		if k := p.keys.of(x); k != nil && open {
+			e.open = append(e.open, clause{x, holds, k.of})
 		}
 	case *syntax.Test:
 		if is, known := tests[x.Name]; known {
@@ -107,8 +107,8 @@ func (p *prover) quietly(x syntax.Expr, e *env) val { return p.eval(x, e.clone()
 
 // narrow notes that an expression's value is in a set.
 func (p *prover) narrow(x syntax.Expr, to val, e *env) {
-	key, of, ok := p.keyed(x)
-	if !ok || e.dead {
+	k := p.keys.of(x)
+	if k == nil || e.dead {
 		return
 	}
 	before := p.quietly(x, e)
@@ -117,12 +117,12 @@ func (p *prover) narrow(x syntax.Expr, to val, e *env) {
 		e.dead = true
 		return
 	}
-	if !v.same(before) { // a copy of the facts for nothing new costs most of the time
-		e.note(key, fact{v, of})
+	if !v.same(before) { // nothing new would cost a copy of a piece
+		e.note(k, v)
 	}
 	switch x := x.(type) {
 	case *syntax.Name:
-		if a, ok := e.aliases[x.Name]; ok {
+		if a, ok := e.aliases.get(x.Name); ok {
 			p.narrow(a.x, to, e)
 		}
 	case *syntax.Attr:

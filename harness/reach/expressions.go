@@ -1,7 +1,6 @@
 package reach
 
 import (
-	"maps"
 	"math"
 	"strconv"
 	stdstrings "strings"
@@ -198,21 +197,6 @@ func f0(f *syntax.Attr) string {
 	return f.Name
 }
 
-// keyed returns the key under which facts about an expression are kept.
-func (p *prover) keyed(x syntax.Expr) (text string, of []string, ok bool) {
-	k, known := p.keys[x]
-	if !known {
-		var b stdstrings.Builder
-		if n, isName := x.(*syntax.Name); isName {
-			k = key{n.Name, []string{n.Name}}
-		} else if spelled(x, &b, &k.of) && len(k.of) > 0 {
-			k.text = b.String()
-		}
-		p.keys[x] = k
-	}
-	return k.text, k.of, k.text != ""
-}
-
 // eval returns the values that an expression may have.
 func (p *prover) eval(x syntax.Expr, e *env) val {
 	if p.steps++; p.steps > maxSteps || e.dead {
@@ -223,8 +207,8 @@ func (p *prover) eval(x syntax.Expr, e *env) val {
 	case *syntax.Const, *syntax.Name:
 		return v
 	}
-	if key, _, ok := p.keyed(x); ok {
-		if f, known := e.facts[key]; known {
+	if k := p.keys.of(x); k != nil {
+		if f := e.facts.at(k); f != nil {
 			if v = v.and(f.val); v.kinds == 0 {
 				e.dead = true // no value is left: no render comes here
 			}
@@ -284,7 +268,7 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 		for _, m := range p.macros[x.Name] { // as a value it may be called anywhere
 			p.call(m, e, nil)
 		}
-		if f, ok := e.facts[x.Name]; ok {
+		if f := e.facts.at(p.keys.of(x)); f != nil {
 			return f.val
 		}
 		return p.free(x.Name, e)
@@ -752,13 +736,10 @@ func (p *prover) choices(x syntax.Expr, e *env) (val, bool) {
 // call notes a call of a macro; without arguments it may have any.
 func (p *prover) call(m *macro, e *env, args *syntax.Args) {
 	if !m.called {
-		m.called, p.changed, m.rooted = true, true, maps.Clone(e.rooted)
+		m.called, p.changed, m.rooted = true, true, e.rooted
 	}
-	for name := range m.rooted {
-		if !e.rooted[name] {
-			delete(m.rooted, name)
-			p.changed = true
-		}
+	if now := m.rooted.common(e.rooted, always); now != m.rooted {
+		m.rooted, p.changed = now, true
 	}
 	given := make([]val, len(m.params))
 	for i := range given {

@@ -74,7 +74,7 @@ type macro struct {
 	*syntax.Macro
 	called bool
 	params []val
-	rooted map[string]bool // the variables of the template that are set wherever it is called
+	rooted *table[bool] // the variables of the template that are set wherever it is called
 }
 
 type prover struct {
@@ -93,13 +93,7 @@ type prover struct {
 	loops      []*loopEnds
 	depth      int            // how many scopes there are around
 	values     map[string]val // all that statements assign, by name
-	keys       map[syntax.Expr]key
-}
-
-// key is the key of an expression; empty: it has none.
-type key struct {
-	text string
-	of   []string
+	keys       *keys
 }
 
 // loopEnds are the environments with which a loop's body was left.
@@ -108,7 +102,7 @@ type loopEnds struct{ next, out *env }
 func newProver(tree *syntax.Template) *prover {
 	p := &prover{macros: map[string][]*macro{}, assigned: map[string]bool{},
 		inMacros: map[string]bool{}, reached: map[Outcome]bool{}, clocked: map[Outcome]bool{},
-		keys: map[syntax.Expr]key{}, values: map[string]val{}}
+		keys: newKeys(), values: map[string]val{}}
 	var own map[string]bool // the namespaces of the macro that is gone through
 	var visit func(n syntax.Node, inside bool)
 	visit = func(n syntax.Node, inside bool) {
@@ -204,7 +198,7 @@ func (p *prover) sets(target syntax.Node) {
 func (p *prover) run(tree *syntax.Template) bool {
 	for round := 0; ; round++ {
 		p.changed = false
-		p.body(tree.Body, newEnv())
+		p.body(tree.Body, p.newEnv())
 		for _, m := range p.order {
 			if m.called {
 				p.macro(m, round >= maxRounds)
@@ -221,7 +215,7 @@ func (p *prover) run(tree *syntax.Template) bool {
 
 // macro goes through the body of a macro.
 func (p *prover) macro(m *macro, anything bool) {
-	e := newEnv()
+	e := p.newEnv()
 	e.macro, e.rooted = true, m.rooted
 	p.depth++
 	defer func() { p.depth-- }()
@@ -406,22 +400,20 @@ func (p *prover) stmt(n syntax.Stmt, e *env) {
 		if e.dead {
 			return
 		}
-		all, known := e.each[listName(n.Value)]
+		all, known := e.each.get(listName(n.Value))
 		p.assign(n.Target, v, e)
 		if name, ok := n.Target.(*syntax.Name); ok {
 			p.alias(name.Name, n.Value, e)
 		}
 		if name, ok := n.Target.(*syntax.Name); ok && known {
-			e.each = maps.Clone(e.each)
-			e.each[name.Name] = all
+			e.each = e.each.with(name.Name, all)
 		}
 		target, isName := n.Target.(*syntax.Name)
 		call, isCall := n.Value.(*syntax.Call)
 		if isName && isCall && isNamed(call.Func, "namespace") && len(call.Args.Args) == 0 &&
 			call.StarStar == nil {
 			for _, k := range call.Keywords {
-				e.note(target.Name+"."+k.Name, fact{p.eval(k.Value, e),
-					[]string{target.Name, "." + k.Name}})
+				e.note(p.keys.attribute(target.Name, k.Name), p.eval(k.Value, e))
 			}
 		}
 	case *syntax.AssignBlock:
@@ -500,21 +492,20 @@ func (p *prover) leave(body []syntax.Stmt, e, inner *env) {
 // restored returns an inner environment without the facts about names of its own; for these the
 // facts of the outer one hold.
 func restored(outer, inner *env, names map[string]bool) *env {
-	own := func(f fact) bool {
-		return slices.ContainsFunc(f.of, func(name string) bool { return names[name] })
-	}
-	all := newEnv()
-	all.macro, all.clauses, all.each = outer.macro, inner.clauses, inner.each
-	all.aliases, all.rooted = inner.aliases, outer.rooted
-	all.keep(func(of []string) bool { return !own(fact{of: of}) })
-	for key, f := range inner.facts {
-		if !own(f) {
-			all.facts[key] = f
-		}
-	}
-	for key, f := range outer.facts {
-		if own(f) && len(f.of) == 1 {
-			all.facts[key] = f
+	all := inner.clone()
+	all.dead, all.macro, all.rooted = false, outer.macro, outer.rooted
+	all.keep(func(of []string) bool {
+		return !slices.ContainsFunc(of, func(name string) bool { return names[name] })
+	})
+	for name := range names {
+		for _, k := range all.keys.byName[name] {
+			var f *fact
+			if len(k.of) == 1 {
+				f = outer.facts.at(k)
+			}
+			if all.facts.at(k) != f {
+				all.facts.put(all.keys, k, f)
+			}
 		}
 	}
 	return all
@@ -558,7 +549,7 @@ func (p *prover) loop(n *syntax.For, e *env) {
 		return
 	}
 	target, _ := n.Target.(*syntax.Name)
-	known := e.each[listName(n.Iter)]
+	known, _ := e.each.get(listName(n.Iter))
 	if target == nil || known.item != target.Name {
 		known = allItems{}
 	}
@@ -568,7 +559,7 @@ func (p *prover) loop(n *syntax.For, e *env) {
 	for i := 0; ; i++ {
 		in := start.clone()
 		for name := range names { // of an earlier round, or from outside
-			if f, ok := e.facts[name]; ok {
+			if f := e.facts.at(p.keys.variable(name)); f != nil {
 				in.set(name, f.val)
 			} else {
 				in.forget(name)
@@ -640,11 +631,7 @@ func (p *prover) loop(n *syntax.For, e *env) {
 	if list, ok := n.Iter.(*syntax.Name); ok && target != nil && !broken && n.Test == nil &&
 		(over.json && !p.taints || !p.mutates) && !assigns(n.Body, target.Name) &&
 		!names[list.Name] {
-		e.each = maps.Clone(e.each)
-		if e.each == nil {
-			e.each = map[string]allItems{}
-		}
-		e.each[list.Name] = itemsOf(target.Name, ended)
+		e.each = e.each.with(list.Name, itemsOf(target.Name, ended))
 	}
 }
 
@@ -656,7 +643,7 @@ func (p *prover) round(first bool, e *env) {
 		at, yesNo = number, no
 	}
 	for name, k := range map[string]kinds{"first": yesNo, "index0": at} {
-		e.note("loop."+name, fact{val{kinds: k, from: fromOther}, []string{"loop", "." + name}})
+		e.note(p.keys.attribute("loop", name), val{kinds: k, from: fromOther})
 	}
 }
 
@@ -721,7 +708,7 @@ func (p *prover) assign(target syntax.Node, v val, e *env) {
 		p.setName(t.Name, v, e)
 	case *syntax.AttrTarget:
 		e.forget("." + t.Attr)
-		e.note(t.Name+"."+t.Attr, fact{v, []string{t.Name, "." + t.Attr}})
+		e.note(p.keys.attribute(t.Name, t.Attr), v)
 	case *syntax.Tuple:
 		for i, item := range t.Items {
 			if v.kinds == items && len(v.whole) == len(t.Items) {
@@ -740,12 +727,8 @@ func (p *prover) assign(target syntax.Node, v val, e *env) {
 // setName gives a variable a value.
 func (p *prover) setName(name string, v val, e *env) {
 	e.set(name, v)
-	if p.depth == 0 && !e.rooted[name] {
-		e.rooted = maps.Clone(e.rooted)
-		if e.rooted == nil {
-			e.rooted = map[string]bool{}
-		}
-		e.rooted[name] = true
+	if _, rooted := e.rooted.get(name); p.depth == 0 && !rooted {
+		e.rooted = e.rooted.with(name, true)
 	}
 	if p.mutates && v.own {
 		if v.kinds&lists != 0 {

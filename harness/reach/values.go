@@ -48,8 +48,7 @@ const (
 	fromOther
 )
 
-// val is a set of values. The zero val is the empty set. The small fields stand together: a fact of
-// at most 128 bytes lies in a map itself, which is then cheap to clone.
+// val is a set of values. The zero val is the empty set.
 type val struct {
 	kinds
 	from from
@@ -276,12 +275,6 @@ func (v val) same(o val) bool {
 		slices.Equal(v.inside, o.inside) && v.seen == o.seen
 }
 
-// fact is the set of values of an expression, with the names that the expression hangs on.
-type fact struct {
-	val
-	of []string
-}
-
 // clause is a condition that holds, or does not, while it is open which of its parts is why.
 type clause struct {
 	x     syntax.Expr
@@ -289,24 +282,19 @@ type clause struct {
 	of    []string // the names that it hangs on
 }
 
-// attributes returns the names of attributes that the fact hangs on.
-func (f fact) attributes() []string {
-	return slices.DeleteFunc(slices.Clone(f.of), func(name string) bool { return name[0] != '.' })
-}
-
 // env holds the facts at a place of a template.
 type env struct {
+	keys    *keys
+	facts   facts
 	dead    bool // no render comes here
 	macro   bool // it is inside a macro, which sees the names of the template
-	facts   map[string]fact
-	shared  bool // another environment has the same map of facts
 	clauses []clause
 	open    []clause // those that came with the condition that is looked at
 	// aliases are the expressions whose values variables have, by name.
-	aliases map[string]alias
-	rooted  map[string]bool // the variables that the template has set outside of all scopes
+	aliases *table[alias]
+	rooted  *table[bool] // the variables that the template has set outside of all scopes
 	// each has facts about all items of a list, by its name, with the name that an item had.
-	each map[string]allItems
+	each *table[allItems]
 }
 
 // alias is the expression whose value a variable has.
@@ -322,12 +310,8 @@ func (p *prover) alias(name string, x syntax.Expr, e *env) {
 	default:
 		return
 	}
-	if _, of, ok := p.keyed(x); ok && !slices.Contains(of, name) {
-		e.aliases = maps.Clone(e.aliases)
-		if e.aliases == nil {
-			e.aliases = map[string]alias{}
-		}
-		e.aliases[name] = alias{x, of}
+	if k := p.keys.of(x); k != nil && !slices.Contains(k.of, name) {
+		e.aliases = e.aliases.with(name, alias{x, k.of})
 	}
 }
 
@@ -338,18 +322,22 @@ func (e *env) first(list syntax.Expr, item string) {
 		return
 	}
 	begin := name.Name + firstItem
-	for key, f := range e.facts {
-		rest, ok := stdstrings.CutPrefix(key, begin)
-		attributes := f.attributes()
-		if !ok || rest != "" && rest[0] != '.' || len(attributes)+1 != len(f.of) {
+	before := e.facts.clone()
+	for k, f := range before.all(e.keys) {
+		rest, ok := stdstrings.CutPrefix(k.text, begin)
+		if !ok || rest != "" && rest[0] != '.' || len(k.attributes)+1 != len(k.of) {
 			continue
 		}
-		f.of = append([]string{item}, attributes...)
-		if now, ok := e.facts[item+rest]; ok {
-			f.val = now.and(f.val)
-		}
-		e.note(item+rest, f)
+		e.also(e.keys.key(item+rest, append([]string{item}, k.attributes...)...), f)
 	}
+}
+
+// also notes a fact beside one that is known.
+func (e *env) also(k *key, f *fact) {
+	if now := e.facts.at(k); now != nil {
+		f = &fact{val: now.and(f.val)}
+	}
+	e.facts.put(e.keys, k, f)
 }
 
 // firstItem is the end of the key of a list's first item.
@@ -358,24 +346,24 @@ const firstItem = "[(" + `3"0"` + ")"
 // allItems are facts about all items of a list.
 type allItems struct {
 	item  string
-	facts map[string]fact
+	keys  []*key // by id
+	facts []*fact
 }
 
 func (a allItems) same(o allItems) bool {
-	return a.item == o.item && maps.EqualFunc(a.facts, o.facts, func(x, y fact) bool {
-		return x.same(y.val)
-	})
+	return a.item == o.item && slices.Equal(a.keys, o.keys) &&
+		slices.EqualFunc(a.facts, o.facts, func(x, y *fact) bool { return x.same(y.val) })
 }
 
 // itemsOf returns the facts that hold of the items of a list, one after the other, at the end of
 // each round of a loop.
 func itemsOf(item string, end *env) allItems {
-	all := allItems{item, map[string]fact{}}
-	for key, f := range end.facts {
-		if !slices.ContainsFunc(f.of, func(name string) bool {
+	all := allItems{item: item}
+	for k, f := range end.facts.all(end.keys) {
+		if !slices.ContainsFunc(k.of, func(name string) bool {
 			return name[0] != '.' && name != item
 		}) {
-			all.facts[key] = f
+			all.keys, all.facts = append(all.keys, k), append(all.facts, f)
 		}
 	}
 	return all
@@ -383,50 +371,39 @@ func itemsOf(item string, end *env) allItems {
 
 // apply takes over the facts about all items of a list for one of them.
 func (a allItems) apply(e *env) {
-	for key, f := range a.facts {
-		if now, ok := e.facts[key]; ok {
-			f.val = now.and(f.val)
-		}
-		e.note(key, f)
+	for i, k := range a.keys {
+		e.also(k, a.facts[i])
 	}
 }
 
-func newEnv() *env { return &env{facts: map[string]fact{}} }
+func (p *prover) newEnv() *env { return &env{keys: p.keys} }
 
 func (e *env) clone() *env {
-	e.shared = true
-	return &env{dead: e.dead, macro: e.macro, facts: e.facts, shared: true,
+	return &env{keys: e.keys, facts: e.facts.clone(), dead: e.dead, macro: e.macro,
 		clauses: slices.Clip(e.clauses), each: e.each, aliases: e.aliases, rooted: e.rooted}
 }
 
 func (e *env) become(o *env) {
-	o.shared = true
-	e.dead, e.facts, e.shared, e.clauses, e.each = o.dead, o.facts, true, o.clauses, o.each
+	e.dead, e.facts, e.clauses, e.each = o.dead, o.facts.clone(), o.clauses, o.each
 	e.aliases, e.rooted = o.aliases, o.rooted
 }
 
-// alone makes the map of facts the environment's own, to be written to.
-func (e *env) alone() {
-	if e.shared {
-		e.facts, e.shared = maps.Clone(e.facts), false
-	}
-}
-
-// note notes a fact.
-func (e *env) note(key string, f fact) {
-	e.alone()
-	e.facts[key] = f
-}
+// note notes the values of an expression.
+func (e *env) note(k *key, v val) { e.facts.put(e.keys, k, &fact{val: v}) }
 
 // forget forgets the facts about a name.
 func (e *env) forget(name string) {
-	for key, f := range e.facts {
-		if slices.Contains(f.of, name) {
-			e.alone()
-			delete(e.facts, key)
+	e.drop(name)
+	e.keep(func(of []string) bool { return !slices.Contains(of, name) })
+}
+
+// drop removes the facts about expressions that hang on a name.
+func (e *env) drop(name string) {
+	for _, k := range e.keys.byName[name] {
+		if e.facts.at(k) != nil {
+			e.facts.put(e.keys, k, nil)
 		}
 	}
-	e.keep(func(of []string) bool { return !slices.Contains(of, name) })
 }
 
 // keep keeps the clauses, and the facts about items, that hang on certain names alone.
@@ -435,30 +412,19 @@ func (e *env) keep(ok func(of []string) bool) {
 		e.clauses = slices.DeleteFunc(slices.Clone(e.clauses),
 			func(c clause) bool { return !ok(c.of) })
 	}
-	for list, items := range e.each {
-		if changed := slices.ContainsFunc(slices.Collect(maps.Values(items.facts)),
-			func(f fact) bool { return !ok(f.attributes()) }); changed || !ok([]string{list}) {
-			e.each = maps.Clone(e.each)
-			delete(e.each, list)
-		}
-	}
-	for name, a := range e.aliases {
-		if !ok([]string{name}) || !ok(a.of) {
-			e.aliases = maps.Clone(e.aliases)
-			delete(e.aliases, name)
-		}
-	}
+	e.each = e.each.where(func(list string, items allItems) bool {
+		return ok([]string{list}) && !slices.ContainsFunc(items.keys,
+			func(k *key) bool { return !ok(k.attributes) })
+	})
+	e.aliases = e.aliases.where(func(name string, a alias) bool {
+		return ok([]string{name}) && ok(a.of)
+	})
 }
 
 // set gives a variable a value.
 func (e *env) set(name string, v val) {
 	e.forget(name)
-	e.note(name, fact{v, []string{name}})
-}
-
-// isPlace reports whether a key is that of a variable or of an attribute of one.
-func (f fact) isPlace(key string) bool {
-	return len(f.of) == 1 && f.of[0] == key || len(f.of) == 2 && f.of[0]+f.of[1] == key
+	e.note(e.keys.variable(name), v)
 }
 
 // mutated forgets facts that an operation on a list or an object that the template made may change.
@@ -470,39 +436,40 @@ func (p *prover) mutated(e *env, json bool) {
 				return false
 			}
 			v := p.free(name, e)
-			if f, ok := e.facts[name]; ok {
+			if f := e.facts.at(p.keys.variable(name)); f != nil {
 				v = f.val
 			}
 			return !v.json || v.own || p.taints
 		})
 	}
 	e.keep(request)
-	e.alone()
-	for key, f := range e.facts {
-		if !f.isPlace(key) {
-			if !request(f.of) {
-				delete(e.facts, key)
+	before := e.facts.clone()
+	for k, f := range before.all(p.keys) {
+		if !k.place {
+			if !request(k.of) {
+				e.facts.put(p.keys, k, nil)
 			}
 			continue
 		}
 		if f.json && !f.own && !p.taints {
 			continue
 		}
-		if f.kinds&lists != 0 {
-			f.kinds |= lists
+		v := f.val
+		if v.kinds&lists != 0 {
+			v.kinds |= lists
 		}
-		if f.kinds&dicts != 0 {
-			f.kinds |= dicts
+		if v.kinds&dicts != 0 {
+			v.kinds |= dicts
 		}
-		f.json, f.whole, f.has, f.elem = f.json && json, nil, nil, nil
-		e.facts[key] = f
+		v.json, v.whole, v.has, v.elem = v.json && json, nil, nil, nil
+		e.note(k, v)
 	}
 }
 
 func (e *env) same(o *env) bool {
 	return e.dead == o.dead && len(e.clauses) == len(o.clauses) &&
-		len(e.each) == len(o.each) && len(e.aliases) == len(o.aliases) &&
-		maps.EqualFunc(e.facts, o.facts, func(a, b fact) bool { return a.same(b.val) })
+		e.each.size() == o.each.size() && e.aliases.size() == o.aliases.size() &&
+		e.facts.same(&o.facts)
 }
 
 // join returns the facts that hold where two ways meet. Request reports whether more than the clock
@@ -511,13 +478,13 @@ func (p *prover) join(a, b *env, request bool) *env {
 	switch {
 	case a == nil || a.dead:
 		if b == nil {
-			return &env{dead: true}
+			return &env{keys: p.keys, dead: true}
 		}
 		return b
 	case b == nil || b.dead:
 		return a
 	}
-	all := newEnv()
+	all := p.newEnv()
 	all.macro = a.macro
 	for _, c := range a.clauses {
 		if slices.ContainsFunc(b.clauses, func(o clause) bool {
@@ -526,58 +493,25 @@ func (p *prover) join(a, b *env, request bool) *env {
 			all.clauses = append(all.clauses, c)
 		}
 	}
-	for name := range a.rooted {
-		if b.rooted[name] {
-			if all.rooted == nil {
-				all.rooted = map[string]bool{}
-			}
-			all.rooted[name] = true
+	all.rooted = a.rooted.common(b.rooted, always)
+	all.aliases = a.aliases.common(b.aliases, func(a, b alias) bool { return a.x == b.x })
+	all.each = a.each.common(b.each, allItems.same)
+	all.facts = a.facts.join(&b.facts, p.keys, request, func(name string, second bool) val {
+		if second {
+			return p.free(name, b)
 		}
-	}
-	for name, one := range a.aliases {
-		if other, ok := b.aliases[name]; ok && other.x == one.x {
-			if all.aliases == nil {
-				all.aliases = map[string]alias{}
-			}
-			all.aliases[name] = one
-		}
-	}
-	for list, items := range a.each {
-		if other, ok := b.each[list]; ok && other.same(items) {
-			if all.each == nil {
-				all.each = map[string]allItems{}
-			}
-			all.each[list] = items
-		}
-	}
-	for key, f := range a.facts {
-		other, ok := b.facts[key]
-		if !ok {
-			if len(f.of) != 1 || f.of[0] != key {
-				continue
-			}
-			other = fact{p.free(key, b), f.of}
-		}
-		joined := f.or(other.val)
-		if request && !f.same(other.val) {
-			joined.from |= fromOther
-		}
-		all.facts[key] = fact{joined, f.of}
-	}
-	for key, f := range b.facts {
-		if _, ok := a.facts[key]; !ok && len(f.of) == 1 && f.of[0] == key {
-			all.facts[key] = fact{f.or(p.free(key, a)), f.of}
-		}
-	}
+		return p.free(name, a)
+	})
 	return all
 }
 
 // free returns the values that a variable may have without any fact about it.
 func (p *prover) free(name string, e *env) val {
+	rooted, _ := e.rooted.get(name)
 	switch {
 	case p.macros[name] != nil:
 		return val{kinds: object}
-	case e.macro && p.assigned[name] && e.rooted[name]:
+	case e.macro && p.assigned[name] && rooted:
 		return p.values[name]
 	case e.macro && p.assigned[name]:
 		return p.values[name].or(request(name))
