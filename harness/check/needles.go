@@ -74,9 +74,13 @@ func originOf(l conversation.Leaf) origin {
 		l.Part == conversation.Parameter}
 }
 
-// origins are all origins of a prompt's text, and where in the prompt each has its first byte.
+// origins are all origins of a prompt's text, and where in the prompt each has its first byte;
+// several rules ask for them.
 func (t *talked) origins() map[origin]int {
-	found := make(map[origin]int, len(t.o.Runs))
+	if t.from != nil {
+		return t.from
+	}
+	found := map[origin]int{}
 	at := 0
 	for _, r := range t.o.Runs {
 		if r.Role == jinja.FromValue || r.Role == jinja.FromKey {
@@ -86,6 +90,7 @@ func (t *talked) origins() map[origin]int {
 		}
 		at += r.Len
 	}
+	t.from = found
 	return found
 }
 

@@ -29,6 +29,7 @@ type talked struct {
 	unfilled error // with which tools and arguments are refused as they came
 
 	expected []conversation.Leaf // see leaves
+	from     map[origin]int      // see origins
 }
 
 // leaves returns the texts that a client would expect in the prompt; several rules ask for them.
