@@ -342,6 +342,30 @@ func TestConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
+// TestPlansAtOnce has requests with the same tools come at once: their parser is generated once.
+func TestPlansAtOnce(t *testing.T) {
+	tmpl := compile(t, template)
+	r := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)
+	var wait sync.WaitGroup
+	plans := make([]*engine.Plan, 32)
+	for i := range plans {
+		wait.Go(func() {
+			plan, err := tmpl.Prepare(r, engine.PrepareOptions{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			plans[i] = plan
+		})
+	}
+	wait.Wait()
+	for _, plan := range plans {
+		if plan != nil && plan.Output != plans[0].Output {
+			t.Fatal("requests with the same tools have parsers of their own")
+		}
+	}
+}
+
 // TestVerdict judges templates that can be used for tools, that cannot, and whose format nothing
 // proves.
 func TestVerdict(t *testing.T) {

@@ -15,16 +15,16 @@ const maxPlans = 64
 // plans keeps generated parsers, by everything that they depend on. Prompts differ from request to
 // request, parsers do not.
 type plans struct {
-	once      sync.Once
-	generator *codegen.Generator // of programs for bytes
-	byTokens  *codegen.Generator // and for tokens
-	mu        sync.Mutex
-	out       map[string]*codegen.Output
-	keys      sync.Pool // of *[]byte, with room for a key
+	once   sync.Once
+	bytes  *codegen.Generator // of programs for bytes
+	tokens *codegen.Generator // and for tokens
+	mu     sync.Mutex
+	made   map[string]func() (*codegen.Output, error) // each generates once
+	keys   sync.Pool                                  // of *[]byte, with room for a key
 }
 
-// generate returns the output for a format and options, generating it if need be. An output is
-// never changed afterwards.
+// generate returns the output for a format and options, generating it if need be. Requests that
+// come at once and ask for the same wait for one of them. An output is never changed afterwards.
 func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error) {
 	room, _ := p.keys.Get().(*[]byte)
 	if room == nil {
@@ -34,30 +34,49 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 	key := appendPlanKey((*room)[:0], &o)
 	*room = key
 	p.mu.Lock()
-	out := p.out[string(key)]
+	generate := p.made[string(key)]
 	p.mu.Unlock()
-	if out != nil {
-		return out, nil
+	if generate == nil {
+		generate = p.add(t, key, o)
 	}
-	p.once.Do(func() {
-		f := t.Analysis().Format
-		p.generator, p.byTokens = codegen.NewGenerator(f), codegen.NewGenerator(f)
-	})
-	generator := p.generator
-	if o.Literal != nil {
-		generator = p.byTokens
-	}
-	out, err := generator.Generate(o)
-	if err != nil {
-		return nil, err
-	}
+	return generate()
+}
+
+// add puts the generation of an output under a key, unless somebody else has, and returns it. An
+// error is not kept.
+func (p *plans) add(t *Template, key []byte, o codegen.Options) func() (*codegen.Output, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.out == nil || len(p.out) >= maxPlans {
-		p.out = map[string]*codegen.Output{}
+	if there := p.made[string(key)]; there != nil {
+		return there
 	}
-	p.out[string(key)] = out
-	return out, nil
+	if p.made == nil || len(p.made) >= maxPlans {
+		p.made = map[string]func() (*codegen.Output, error){}
+	}
+	name := string(key)
+	generate := sync.OnceValues(func() (*codegen.Output, error) {
+		out, err := p.generator(t, o.Literal != nil).Generate(o)
+		if err != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.made, name)
+		}
+		return out, err
+	})
+	p.made[name] = generate
+	return generate
+}
+
+// generator returns the generator of programs for bytes or for tokens.
+func (p *plans) generator(t *Template, byTokens bool) *codegen.Generator {
+	p.once.Do(func() {
+		f := t.Analysis().Format
+		p.bytes, p.tokens = codegen.NewGenerator(f), codegen.NewGenerator(f)
+	})
+	if byTokens {
+		return p.tokens
+	}
+	return p.bytes
 }
 
 // appendPlanKey spells options out: fixed fields as bytes, texts with their length before them, so

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -118,51 +119,134 @@ func (p *process) cost(b *testing.B) (own, kernel, heap int64) {
 	return own, kernel, heap
 }
 
-// BenchmarkRelay streams answers of 30 tokens a second through the relay, one at a time and 200 at
-// once, each from a process of its own, and reports the processor time of the relay for a token,
-// the part of it that is the kernel's, and the time until the first token with the relay and
-// without it. At one stream every token wakes the process up, which costs more than the token.
+// load is a number of clients, each of which asks for answers one after the other.
+type load struct {
+	streams int
+	answers int // of each client
+	tokens  int // of an answer
+}
+
+// pause is the time between two tokens of an answer: 30 tokens a second.
+const pause = 33 * time.Millisecond
+
+// BenchmarkRelay streams answers of 30 tokens a second through the relay, to one client and to 200,
+// with tools and without, from an upstream in a process of its own. It reports the processor time
+// of the relay for a token, the part of it that is the kernel's, and the time by which the first
+// token comes later than from the upstream itself, asked for the same prompt by the same clients:
+// the differences of the medians and of the ninetieth percentiles.
+//
+// Clients begin at times drawn from the time of an answer, so that as many requests begin in a
+// second as do where so many streams come and go. burst-ms-added is the difference of the medians
+// where all requests come within the time of a token, 6,000 a second: the time until so many
+// requests are worked off on two cores, by clients, relay and upstream together.
+//
+// At one stream every token wakes the process up, which costs more than the token.
 func BenchmarkRelay(b *testing.B) {
-	for _, streams := range []int{1, 200} {
-		b.Run(fmt.Sprint(streams), func(b *testing.B) {
-			up := spawn(b, upstreamVariable, "33ms")
-			r := spawn(b, serverVariable, up.url)
-			direct := func() time.Duration {
-				return stream(b, up.url+"/v1/completions", `{"prompt": "x", "max_tokens": 1}`)
-			}
-			through := func() time.Duration {
-				return stream(b, r.url+"/v1/chat/completions", `{"stream": true,
-					"messages": [{"role": "user", "content": "x"}]}`)
-			}
-			through()
-			own0, kernel0, _ := r.cost(b)
-			var with, without []time.Duration
-			for b.Loop() {
-				with = append(with, atOnce(streams, through)...)
-				without = append(without, atOnce(streams, direct)...)
-			}
-			own, kernel, heap := r.cost(b)
-			tokens := len(with) * relayTokens
-			b.ReportMetric(float64(own-own0+kernel-kernel0)/float64(tokens)/1e3, "relay-µs/token")
-			b.ReportMetric(float64(kernel-kernel0)/float64(tokens)/1e3, "kernel-µs/token")
-			b.ReportMetric(float64(median(with)-median(without))/1e6, "first-ms-added")
-			b.ReportMetric(float64(heap)/1e6, "relay-MB")
-		})
+	for _, tools := range []int{0, 10} {
+		for _, l := range []load{{1, 10, 30}, {200, 2, relayTokens}} {
+			b.Run(fmt.Sprintf("tools=%d/streams=%d", tools, l.streams), func(b *testing.B) {
+				benchmarkRelay(b, tools, l)
+			})
+		}
 	}
 }
 
-func median(d []time.Duration) time.Duration {
-	slices.Sort(d)
-	return d[len(d)/2]
+func benchmarkRelay(b *testing.B, tools int, l load) {
+	up := spawn(b, upstreamVariable, pause.String())
+	r := spawn(b, serverVariable, up.url)
+	asked := relayRequest(tools, l.tokens)
+	relayed := asRelayed(b, asked)
+	direct := func() time.Duration { return stream(b, up.url+"/v1/completions", relayed) }
+	through := func() time.Duration { return stream(b, r.url+"/v1/chat/completions", asked) }
+	through()
+	own0, kernel0, _ := r.cost(b)
+	var with, without, withBurst, withoutBurst []time.Duration
+	for b.Loop() {
+		with = append(with, l.spread(through)...)
+		without = append(without, l.spread(direct)...)
+		if l.streams > 1 {
+			withBurst = append(withBurst, l.burst(through)...)
+			withoutBurst = append(withoutBurst, l.burst(direct)...)
+		}
+	}
+	own, kernel, heap := r.cost(b)
+	tokens := (len(with) + len(withBurst)) * l.tokens
+	b.ReportMetric(float64(own-own0+kernel-kernel0)/float64(tokens)/1e3, "relay-µs/token")
+	b.ReportMetric(float64(kernel-kernel0)/float64(tokens)/1e3, "kernel-µs/token")
+	b.ReportMetric(added(with, without, 0.5), "first-ms-added")
+	b.ReportMetric(added(with, without, 0.9), "first-ms-added-p90")
+	if l.streams > 1 {
+		b.ReportMetric(added(withBurst, withoutBurst, 0.5), "burst-ms-added")
+	}
+	b.ReportMetric(float64(heap)/1e6, "relay-MB")
 }
 
-func atOnce(n int, do func() time.Duration) []time.Duration {
-	took := make([]time.Duration, n)
+// added is the difference of two quantiles, in milliseconds.
+func added(with, without []time.Duration, q float64) float64 {
+	at := func(d []time.Duration) time.Duration {
+		slices.Sort(d)
+		return d[int(q*float64(len(d)))]
+	}
+	return float64(at(with)-at(without)) / 1e6
+}
+
+// relayRequest is a request with a number of tools.
+func relayRequest(tools, tokens int) string {
+	list := ""
+	for i := range tools {
+		list += fmt.Sprintf(`, {"type": "function", "function": {"name": "look_up_%d",
+			"description": "Looks something up in a register.", "parameters": {"type": "object",
+			"properties": {"name": {"type": "string", "description": "What to look for."},
+			"kind": {"enum": ["person", "place", "thing"]}, "limit": {"type": "integer"}},
+			"required": ["name"]}}}`, i)
+	}
+	if list != "" {
+		list = `"tools": [` + list[2:] + `], `
+	}
+	return fmt.Sprintf(`{"stream": true, %s"max_tokens": %d,
+		"messages": [{"role": "user", "content": "x"}]}`, list, tokens)
+}
+
+// asRelayed returns the request that a relay makes of a request.
+func asRelayed(b *testing.B, request string) string {
+	up := &servetest.Upstream{Dialect: "vllm", Write: func(string) string { return "word" }}
+	s := httptest.NewServer(up)
+	defer s.Close()
+	back, err := openai.New(s.URL, "", openai.Limits{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	stream(b, front(b, "qwen3", back, nil)+"/v1/chat/completions", request)
+	return up.Last().String()
+}
+
+// spread has each client begin at a time that is drawn from the time of an answer.
+func (l load) spread(do func() time.Duration) []time.Duration {
+	rng := rand.New(rand.NewPCG(1, 2))
+	answer := pause * time.Duration(l.tokens)
+	return l.run(l.answers, do, func(int) time.Duration {
+		return time.Duration(rng.Int64N(int64(answer)))
+	})
+}
+
+// burst has all clients begin within the time of a token, and ask once.
+func (l load) burst(do func() time.Duration) []time.Duration {
+	return l.run(1, do, func(i int) time.Duration {
+		return time.Duration(i) * pause / time.Duration(l.streams)
+	})
+}
+
+func (l load) run(answers int, do func() time.Duration, begin func(int) time.Duration,
+) []time.Duration {
+	took := make([]time.Duration, l.streams*answers)
 	var wait sync.WaitGroup
-	for i := range took {
+	for i := range l.streams {
+		after := begin(i)
 		wait.Go(func() {
-			time.Sleep(time.Duration(i) * 33 * time.Millisecond / time.Duration(n))
-			took[i] = do()
+			time.Sleep(after)
+			for n := range answers {
+				took[i*answers+n] = do()
+			}
 		})
 	}
 	wait.Wait()

@@ -64,8 +64,6 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
-	"github.com/goassay/assay/engine/emit"
-	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 )
@@ -86,19 +84,13 @@ type Backend interface {
 
 // Job is a prompt to continue.
 type Job struct {
-	Prompt    engine.Prompt
-	Stops     []string // texts that end the turn and nothing else
-	Preserved []string // markers, which must come as text
-
-	Constrain bool // the answer is to keep to the grammar
-	Grammar   func() (*gbnf.Grammar, error)
-	// Tag is the same as a structural tag of xgrammar, triggers included.
-	Tag      func() (ordered.Value, error)
-	Lazy     bool // it sets in when a trigger comes
-	Triggers []codegen.Trigger
-
-	Max      int           // tokens of the answer; 0: as many as fit
-	Sampling ordered.Value // [wire.Request.Sampling]
+	Prompt engine.Prompt
+	// Output has the texts that end the turn, the markers that must come as text, and the grammar
+	// with its triggers. It is the same for all requests that differ in nothing but the prompt.
+	Output    *codegen.Output
+	Constrain bool          // the answer is to keep to the grammar
+	Max       int           // tokens of the answer; 0: as many as fit
+	Sampling  ordered.Value // [wire.Request.Sampling]
 }
 
 // Piece is a piece of an answer.
@@ -481,10 +473,7 @@ func (s *Server) prepare(r *wire.Request) (*engine.Plan, Job, error) {
 			return nil, Job{}, &wire.Refusal{Reason: wire.Invalid, Message: err.Error()}
 		}
 	}
-	return plan, Job{Prompt: plan.Prompt, Stops: plan.Stops, Preserved: plan.Preserved,
-		Constrain: constrain, Grammar: plan.Output.Grammar,
-		Tag:  func() (ordered.Value, error) { return emit.StructuralTag(plan.Output) },
-		Lazy: plan.Lazy, Triggers: plan.Triggers,
+	return plan, Job{Prompt: plan.Prompt, Output: plan.Output, Constrain: constrain,
 		Max: cmp.Or(r.MaxTokens, s.o.Limits.MaxToken), Sampling: r.Sampling}, nil
 }
 

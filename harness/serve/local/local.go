@@ -182,7 +182,7 @@ func (b *Backend) request(j serve.Job) (r llama.Request, byID bool, err error) {
 			return r, false, err
 		}
 	}
-	for _, stop := range j.Stops {
+	for _, stop := range j.Output.Stops {
 		if t, ok := b.vocabulary.Find(stop); ok && byID && b.vocabulary.Marker(t.ID) {
 			r.Ends = append(r.Ends, llama.Token(t.ID))
 		} else {
@@ -194,9 +194,9 @@ func (b *Backend) request(j serve.Job) (r llama.Request, byID bool, err error) {
 
 // grammar returns the grammar of an answer, and whether it is one of tokens.
 func (b *Backend) grammar(j serve.Job) (g *llama.Grammar, byID bool, err error) {
-	g = &llama.Grammar{Lazy: j.Lazy}
+	g = &llama.Grammar{Lazy: j.Output.Lazy}
 	byID = true
-	for _, t := range j.Triggers {
+	for _, t := range j.Output.Triggers {
 		trigger := llama.Trigger{Kind: llama.TriggerWord, Text: t.Text}
 		switch {
 		case t.Pattern:
@@ -209,10 +209,10 @@ func (b *Backend) grammar(j serve.Job) (g *llama.Grammar, byID bool, err error) 
 		}
 		g.Triggers = append(g.Triggers, trigger)
 	}
-	if !j.Lazy {
+	if !j.Output.Lazy {
 		byID = true
 	}
-	grammar, err := j.Grammar()
+	grammar, err := j.Output.Grammar()
 	if err != nil {
 		return nil, false, err
 	}

@@ -295,9 +295,8 @@ func TestByTokens(t *testing.T) {
 		}
 		opened := false
 		parser := plan.NewParser()
-		_, err = b.Generate(t.Context(), serve.Job{Prompt: plan.Prompt, Stops: plan.Stops,
-			Constrain: c.mode != chat.ChoiceNone, Grammar: plan.Output.Grammar, Lazy: plan.Lazy,
-			Triggers: plan.Triggers, Max: 3000}, func(p serve.Piece) error {
+		_, err = b.Generate(t.Context(), serve.Job{Prompt: plan.Prompt, Output: plan.Output,
+			Constrain: c.mode != chat.ChoiceNone, Max: 3000}, func(p serve.Piece) error {
 			if p.Text == nil {
 				return nil
 			}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/serve"
 )
@@ -19,7 +21,7 @@ type dialect struct {
 
 	fields func(b *Backend, j serve.Job) ordered.Value // of the request
 	// grammar returns the fields that constrain the answer; nil: it takes no grammar
-	grammar func(j serve.Job) (ordered.Value, error)
+	grammar func(out *codegen.Output) (ordered.Value, error)
 	// read returns an event's text, and the reason of the end: "stop", "length" or another
 	read func(v ordered.Value) (text, reason string)
 	// adds reports whether it puts a token before prompts; nil: it does not
@@ -46,17 +48,24 @@ var dialects = [...]dialect{
 		read: readChoice},
 }
 
-// body is the request for a job.
-func (b *Backend) body(j serve.Job) (ordered.Value, error) {
-	v := b.speaks.fields(b, j)
+// body is the request for a job, in JSON.
+func (b *Backend) body(j serve.Job) ([]byte, error) {
+	body := b.speaks.fields(b, j).Append(nil, ordered.Compact)
 	if !j.Constrain {
-		return v, nil
+		return body, nil
 	}
 	if b.speaks.grammar == nil {
-		return v, errors.New("the upstream takes no grammar")
+		return nil, errors.New("the upstream takes no grammar")
 	}
-	more, err := b.speaks.grammar(j)
-	return join(v, more), err
+	form, err := b.forms.of(j.Output, func() ([]byte, error) {
+		v, err := b.speaks.grammar(j.Output)
+		return v.Append(nil, ordered.Compact), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// two objects become one: no dialect has a field in both
+	return append(append(body[:len(body)-1], ','), form[1:]...), nil
 }
 
 // join adds the members of one object to another.
@@ -86,8 +95,8 @@ func completionFields(b *Backend, j serve.Job) ordered.Value {
 	if j.Max > 0 {
 		v = v.With("max_tokens", ordered.Int(j.Max))
 	}
-	if len(j.Stops) > 0 {
-		v = v.With("stop", texts(j.Stops))
+	if len(j.Output.Stops) > 0 {
+		v = v.With("stop", texts(j.Output.Stops))
 	}
 	return join(v, j.Sampling)
 }
@@ -98,7 +107,7 @@ func llamaFields(b *Backend, j serve.Job) ordered.Value {
 	if j.Max == 0 {
 		v = v.With("max_tokens", ordered.Int(-1))
 	}
-	return v.With("preserved_tokens", texts(j.Preserved)).
+	return v.With("preserved_tokens", texts(j.Output.Preserved)).
 		With("cache_prompt", ordered.Boolean(true))
 }
 
@@ -109,17 +118,17 @@ const (
 )
 
 // gbnfFields are llama-server's grammar.
-func gbnfFields(j serve.Job) (ordered.Value, error) {
-	grammar, err := j.Grammar()
+func gbnfFields(out *codegen.Output) (ordered.Value, error) {
+	grammar, err := out.Grammar()
 	if err != nil {
 		return ordered.Value{}, err
 	}
 	v := ordered.ObjectOf(ordered.MemberOf("grammar", ordered.Str(grammar.String())))
-	if !j.Lazy {
+	if !out.Lazy {
 		return v, nil
 	}
 	var triggers []ordered.Value
-	for _, t := range j.Triggers {
+	for _, t := range out.Triggers {
 		kind := triggerWord
 		if t.Pattern {
 			kind = triggerPattern
@@ -144,8 +153,8 @@ func vllmFields(b *Backend, j serve.Job) ordered.Value {
 }
 
 // vllmTag is vLLM's grammar.
-func vllmTag(j serve.Job) (ordered.Value, error) {
-	tag, err := j.Tag()
+func vllmTag(out *codegen.Output) (ordered.Value, error) {
+	tag, err := emit.StructuralTag(out)
 	return ordered.ObjectOf(ordered.MemberOf("structured_outputs", ordered.ObjectOf(
 		ordered.MemberOf("structural_tag", ordered.Str(tag.String()))))), err
 }
@@ -163,8 +172,8 @@ func sglangFields(b *Backend, j serve.Job) ordered.Value {
 }
 
 // sglangTag is SGLang's grammar.
-func sglangTag(j serve.Job) (ordered.Value, error) {
-	tag, err := j.Tag()
+func sglangTag(out *codegen.Output) (ordered.Value, error) {
+	tag, err := emit.StructuralTag(out)
 	return ordered.ObjectOf(ordered.MemberOf("response_format", tag)), err
 }
 
@@ -185,8 +194,8 @@ func ollamaFields(b *Backend, j serve.Job) ordered.Value {
 	} else {
 		options = options.With("num_predict", ordered.Int(-1))
 	}
-	if len(j.Stops) > 0 {
-		options = options.With("stop", texts(j.Stops))
+	if len(j.Output.Stops) > 0 {
+		options = options.With("stop", texts(j.Output.Stops))
 	}
 	return ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
 		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt.Text))),

@@ -52,6 +52,7 @@ type Backend struct {
 	speaks *dialect
 	model  string // its name there
 	bos    string // left out at the beginning of a prompt, since the server adds it
+	forms  forms
 }
 
 // Options hold the facts that are known of an upstream.
@@ -164,7 +165,7 @@ func (b *Backend) Generate(ctx context.Context, j serve.Job,
 	if err != nil {
 		return result, err
 	}
-	events, answer, err := b.client.Events(ctx, b.speaks.path, body.Append(nil, ordered.Compact))
+	events, answer, err := b.client.Events(ctx, b.speaks.path, body)
 	switch {
 	case err != nil:
 		return result, failure(ctx, err)
@@ -237,7 +238,7 @@ func (b *Backend) Count(ctx context.Context, j serve.Job) (int, error) {
 		return b.speaks.count(ctx, b, b.prompt(j.Prompt.Text))
 	}
 	// the prompt is read, and one token comes after it
-	result, err := b.Generate(ctx, serve.Job{Prompt: j.Prompt, Max: 1},
+	result, err := b.Generate(ctx, serve.Job{Prompt: j.Prompt, Output: j.Output, Max: 1},
 		func(serve.Piece) error { return nil })
 	if err == nil && result.Usage.Prompt == 0 {
 		err = broken("it does not count the tokens of prompts")
