@@ -34,7 +34,6 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
@@ -52,7 +51,8 @@ type Options struct {
 	// Findings are the findings that the check has made in the template already, with the options
 	// that [Mend] is given; nil: it is checked.
 	Findings []rule.Result
-	// Limits bound every render, and all of a check together; zero: the defaults.
+	// Limits bound every render, and all of the search and of its proofs together; zero: the
+	// defaults.
 	Limits engine.Limits
 }
 
@@ -125,7 +125,8 @@ func Rules() []string {
 // Mend looks for patches of a template. The options of the check are those that the proof runs the
 // rules with.
 func Mend(src subject.Source, o Options, of check.Options) *Mended {
-	m := &mender{options: o, check: of, result: &Mended{Source: src, Text: src.Text}}
+	m := &mender{options: o, check: of, result: &Mended{Source: src, Text: src.Text},
+		engine: engine.Options{Limits: o.Limits}.Together()}
 	m.names()
 	if m.result.Text == src.Text {
 		m.findings = o.Findings
@@ -144,10 +145,10 @@ func Mend(src subject.Source, o Options, of check.Options) *Mended {
 type mender struct {
 	options Options
 	check   check.Options
+	engine  engine.Options // with one bound on all renders of the search and of the proofs
 	result  *Mended
 
 	original *chattemplate.Template // with the limits that all renders have
-	budget   *jinja.Budget          // of all renders of the search together
 	now      *state                 // the template with the patches so far
 	form     form                   // of arguments that the template was written for
 	calls    bool                   // the template writes calls
@@ -173,11 +174,8 @@ func (m *mender) wanted(k kindOf) bool {
 
 // source returns the source with another text.
 func (m *mender) source(text string) subject.Source {
-	return m.result.Source.WithText(text).Limited(m.options.Limits)
+	return subject.With([]subject.Source{m.result.Source.WithText(text)}, m.engine)[0]
 }
-
-// searchSteps bounds the renders of a search together: a template that needs more is not mended.
-const searchSteps = 2_000_000_000
 
 // start compiles the template and notes the conversations that it renders well; false where it does
 // not compile.
@@ -186,7 +184,7 @@ func (m *mender) start() bool {
 	if err != nil {
 		return false
 	}
-	m.original, m.budget = t.ChatTemplate(), jinja.NewBudget(searchSteps)
+	m.original = t.ChatTemplate()
 	st, ok := m.state(m.result.Text)
 	if !ok {
 		return false
@@ -203,7 +201,7 @@ func (m *mender) state(text string) (*state, bool) {
 	if err != nil {
 		return nil, false
 	}
-	t.Limits, t.Context, t.Budget = m.original.Limits, m.original.Context, m.budget
+	t.Limits, t.Context, t.Budget = m.original.Limits, m.original.Context, m.original.Budget
 	return &state{text: text, t: t}, true
 }
 
@@ -321,6 +319,9 @@ func (m *mender) proves(st *state) (gone []Gone, reason string) {
 		m.findings = check.Template(m.source(m.now.text), m.check)
 	}
 	m.proven = check.Template(m.source(st.text), m.check)
+	if m.original.Budget.Left() == 0 {
+		return nil, "the renders that look for it take more steps than allowed"
+	}
 	was, is := found(m.findings), found(m.proven)
 	for _, g := range was {
 		if !slices.Contains(is, g) {

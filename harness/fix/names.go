@@ -104,7 +104,6 @@ func (m *mender) names() {
 	}
 	if err == nil { // the unknown name stands where it is rarely reached
 		m.original = was.ChatTemplate()
-		m.budget = jinja.NewBudget(searchSteps)
 		st, _ := m.state(text)
 		m.now = st
 		m.survey(was)
