@@ -18,8 +18,9 @@ func (s *Suite) details(src subject.Source, file string) []rule.Detail {
 		return nil
 	}
 	var all []rule.Detail
+	o := engine.Options{Limits: s.Limits}.Together()
 	for _, c := range cases {
-		plan, err := c.plan(src, s.Limits)
+		plan, err := c.plan(src, o)
 		if err != nil || !c.Parsed {
 			continue
 		}
@@ -31,10 +32,11 @@ func (s *Suite) details(src subject.Source, file string) []rule.Detail {
 	return all
 }
 
-// plan prepares a case with a template, or with the one that the script itself has.
-func (c *Case) plan(src subject.Source, limits engine.Limits) (*engine.Plan, error) {
+// plan prepares a case with a template, or with the one that the script itself has, which gets the
+// options.
+func (c *Case) plan(src subject.Source, o engine.Options) (*engine.Plan, error) {
 	if c.Template != "" {
-		src = subject.New(c.Family, c.Template).Limited(limits)
+		src = subject.With([]subject.Source{subject.New(c.Family, c.Template)}, o)[0]
 	}
 	t, err := src.Compile()
 	if err != nil {

@@ -82,7 +82,9 @@ func told(src subject.Source) TemplateTold {
 
 // Difference is the answer of diff.
 type Difference struct {
-	Class   string        `json:"class"` // identical, not observable, white space, safe, risky, breaking, neither can be used
+	// Class is identical, not observable, white space, safe, risky, breaking, not compared or
+	// neither can be used.
+	Class   string        `json:"class"`
 	Changes []rule.Result `json:"changes"`
 }
 

@@ -71,6 +71,7 @@ type Options struct {
 type Service struct {
 	o       Options
 	kept    map[string]*engine.Template
+	given   map[string]subject.Source // of a page, with the limits that they have already
 	parsers map[int]*parser
 	last    int // number of the parser that was opened last
 }
@@ -276,9 +277,11 @@ func (s *Service) template(r *request) (*engine.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%t\x00%s\x00%s\x00%s\x00%s", r.Untrusted, src.Name, src.BOS, src.EOS,
-		src.Text)
-	if t := s.kept[key]; t != nil && t.Exhausted() == nil {
+	key := keyOf(src, r.Untrusted)
+	given, ok := s.given[key]
+	if ok {
+		src = given
+	} else if t := s.kept[key]; t != nil && t.Exhausted() == nil {
 		return t, nil
 	}
 	t, err := src.Compile()
@@ -289,11 +292,20 @@ func (s *Service) template(r *request) (*engine.Template, error) {
 	if err := t.Exhausted(); err != nil {
 		return nil, failed("limit", err)
 	}
+	if ok {
+		return t, nil
+	}
 	if len(s.kept) >= maxKept {
 		clear(s.kept)
 	}
 	s.kept[key] = t
 	return t, nil
+}
+
+// keyOf tells a template apart from others.
+func keyOf(src subject.Source, untrusted bool) string {
+	return fmt.Sprintf("%t\x00%s\x00%s\x00%s\x00%s", untrusted, src.Name, src.BOS, src.EOS,
+		src.Text)
 }
 
 func (s *Service) describe(*request) (any, error) {

@@ -32,6 +32,7 @@ func (s *Service) View(src subject.Source, results []rule.Result) (*report.View,
 // EditView makes the page of an edit, with the results of the comparison.
 func (s *Service) EditView(was, is subject.Source, results []rule.Result) (*report.View, error) {
 	v := s.viewer(is)
+	v.s.given[keyOf(was, false)] = was
 	v.of["was"], v.Was, v.Open = referenceOf(was), was.Text, "diff"
 	v.judged(judge(check.Template(is, s.o.Check), is), append(check.Rules(), revision.Rules()...),
 		results...)
@@ -50,9 +51,13 @@ func (s *Service) EditView(was, is subject.Source, results []rule.Result) (*repo
 	return v.View, v.failure
 }
 
+// viewer makes the page of a template out of the one that was checked, so that the bound on its
+// renders is that of the check.
 func (s *Service) viewer(src subject.Source) *viewer {
+	of := New(s.o)
+	of.given = map[string]subject.Source{keyOf(src, false): src}
 	return &viewer{View: &report.View{Name: src.Name, Version: s.o.Version, Template: src.Text,
-		Open: "findings"}, s: s,
+		Open: "findings"}, s: of,
 		of: map[string]*reference{"is": referenceOf(src)}}
 }
 
