@@ -153,13 +153,13 @@ type edit struct {
 	changes []rule.Result   // as `assay diff` finds them, without the checks' own findings
 }
 
-// since compares a template with its revision at the base, if there is one.
-func since(was *subject.Source, is subject.Source, limits engine.Limits) (edit, error) {
+// since compares a template with its revision at the base, if there is one. Both have one bound on
+// their renders together, that of the options.
+func since(was *subject.Source, is subject.Source, o engine.Options) (edit, error) {
 	if was == nil {
 		return edit{}, nil
 	}
-	limited := was.Limited(limits)
-	e := edit{was: &limited}
+	e := edit{was: &subject.With([]subject.Source{*was}, o)[0]}
 	if was.Text == is.Text {
 		return e, nil
 	}
@@ -167,16 +167,19 @@ func since(was *subject.Source, is subject.Source, limits engine.Limits) (edit, 
 	if err != nil {
 		return e, err
 	}
-	e.changes = slices.DeleteFunc(revision.Compare(limited, is, cases),
+	e.changes = slices.DeleteFunc(revision.Compare(*e.was, is, cases),
 		func(res rule.Result) bool { return slices.Contains(revision.OfFindings, res.Rule) })
 	return e, nil
 }
 
-// class names the class of the edit, with its changes: new, identical, safe, risky or breaking. It
-// is breaking where a check fails that did not at the base.
+// class names the class of the edit, with its changes: new, identical, safe, risky, breaking or not
+// compared. It is breaking where a check fails that did not at the base.
 func (e edit) class(findings []rule.Result) string {
-	if e.was == nil {
+	switch {
+	case e.was == nil:
 		return "new, so nothing is compared"
+	case revision.Incomparable(e.changes):
+		return revision.NotCompared + ", because the limits ended the look at it"
 	}
 	changed := slices.Clone(e.changes)
 	for _, res := range findings {

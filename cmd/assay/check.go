@@ -133,6 +133,10 @@ type checking struct {
 	clients   []clients.Client // whose requests are asked for
 }
 
+// incomplete are the rules that tell that the limits ended a look. An earlier report that has them
+// tells nothing of the templates, so it excuses nothing.
+var incomplete = []string{check.TooCostly, revision.Incomplete}
+
 // checkMemory is the memory, in bytes, from which on the collector works harder: some templates
 // need a hundred times the memory of others, and the heap would grow to several times theirs.
 const checkMemory = 400 << 20
@@ -197,7 +201,8 @@ func (k *checking) run(c *call) error {
 		if complete && k.output.shard.Of == 0 {
 			r.Results = append(r.Results, rule.Unused(r.Results, k.known, knownKey)...)
 		}
-		rule.Settle(r.Results, k.baseline, "The baseline has it.", check.ToolsRequired)
+		rule.Settle(r.Results, k.baseline, "The baseline has it.", slices.Concat(
+			[]string{check.ToolsRequired}, incomplete)...)
 		r.Conclusions = append(able, edits...)
 		if k.seed != 0 {
 			r.Conclusions = append(r.Conclusions, fmt.Sprintf("the words of probes were "+
@@ -311,10 +316,10 @@ func (one *checked) judge(src subject.Source) {
 	t, err := src.Compile()
 	var gate engine.Verdict
 	switch {
+	case errors.Is(err, engine.ErrExhausted) || err == nil && t.Exhausted() != nil:
+		return
 	case err != nil:
 		gate.Incapable = errors.New("it does not compile")
-	case t.Exhausted() != nil:
-		return
 	default:
 		gate = t.Gate()
 	}
@@ -352,6 +357,8 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err := k.listed(c, name); err != nil {
 		return one, err
 	}
+	// one bound for all that comes with an argument: its templates, and their revisions at the base
+	o := engine.Options{Limits: k.limits.of(c), Seed: k.seed}.Together()
 	onHub := strings.HasPrefix(name, hub.Scheme)
 	if onHub || subject.IsModel(name) && !storage.InBucket(name) {
 		m, err := k.open(c, name, onHub)
@@ -361,8 +368,8 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		if err := k.fit(name, m.Sources); err != nil {
 			return one, err
 		}
-		m = m.With(engine.Options{Limits: k.limits.of(c), Seed: k.seed})
-		err = k.model(c, &one, m)
+		m = m.With(o)
+		err = k.model(&one, m, o)
 		for _, src := range check.Distinct(m) {
 			if len(k.clients) > 0 {
 				one.results = append(one.results, check.Clients(src, k.options, k.clients)...)
@@ -376,17 +383,16 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		return one, err
 	}
 	if config, err := subject.OpenConfig(name); err == nil {
-		config = config.With(engine.Options{Limits: k.limits.of(c), Seed: k.seed})
-		one.results = append(one.results, check.Response(config, k.options)...)
+		one.results = append(one.results, check.Response(config.With(o), k.options)...)
 	}
 	if err := k.fit(name, sources); err != nil {
 		return one, err
 	}
-	sources = subject.With(sources, engine.Options{Limits: k.limits.of(c), Seed: k.seed})
+	sources = subject.With(sources, o)
 	for _, src := range sources {
 		if k.since == nil || name == "-" {
 			one.results = append(one.results, check.Template(src, k.options)...)
-		} else if err := k.edited(c, &one, src, k.since.open(src)); err != nil {
+		} else if err := k.edited(&one, src, k.since.open(src), o); err != nil {
 			return one, err
 		}
 		if len(k.clients) > 0 {
@@ -421,8 +427,8 @@ func (k *checking) open(c *call, name string, onHub bool) (*subject.Model, error
 	return subject.NewModel(ref.String(), ref.String(), folder), nil
 }
 
-// model checks a model and its changes since the base.
-func (k *checking) model(c *call, one *checked, m *subject.Model) error {
+// model checks a model and its changes since the base, with one bound on the renders of both.
+func (k *checking) model(one *checked, m *subject.Model, o engine.Options) error {
 	if k.since == nil {
 		one.results = check.Model(m, k.options)
 		return nil
@@ -433,7 +439,8 @@ func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 		return err
 	}
 	if was != nil {
-		rule.Settle(findings, check.ModelOnly(was.Limited(k.limits.of(c)), k.options), k.settled())
+		was = was.With(o)
+		k.settle(findings, check.ModelOnly(was, k.options), slices.Concat(m.Sources, was.Sources))
 	}
 	one.results = findings
 	for _, src := range check.Distinct(m) {
@@ -444,7 +451,7 @@ func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 				old = &was.Sources[i]
 			}
 		}
-		if err := k.edited(c, one, src, old); err != nil {
+		if err := k.edited(one, src, old, o); err != nil {
 			return err
 		}
 	}
@@ -453,6 +460,22 @@ func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 
 // settled marks a failure that is no news.
 func (k *checking) settled() string { return "It failed at " + k.commit + ", too." }
+
+// settle marks the failures that the base has already. Where the limits ended the look at a
+// template it marks none: the base may have failed because of the new revision, with which it has
+// them together.
+func (k *checking) settle(now, before []rule.Result, sources []subject.Source) {
+	for _, src := range sources {
+		t, err := src.Compile()
+		if err == nil {
+			err = t.Exhausted()
+		}
+		if errors.Is(err, engine.ErrExhausted) {
+			return
+		}
+	}
+	rule.Settle(now, before, k.settled())
+}
 
 // service answers the questions of a template's page.
 func (c *call) service(o check.Options, limits engine.Limits) *service.Service {
@@ -471,28 +494,30 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 	}
 }
 
-// edited checks a template and its changes since the base. A finding that the base has already does
-// not fail.
-func (k *checking) edited(c *call, one *checked, src subject.Source, was *subject.Source) error {
-	edit, err := since(was, src, k.limits.of(c))
+// edited checks a template and its changes since the base, with one bound on the renders of both. A
+// finding that the base has already does not fail.
+func (k *checking) edited(one *checked, src subject.Source, was *subject.Source,
+	together engine.Options) error {
+	o := k.options
+	o.Accepted = new([]string)
+	if was != nil {
+		*o.Accepted = check.Suppressed(was.Text)
+	}
+	findings := check.Template(src, o)
+	edit, err := since(was, src, together)
 	if err != nil {
 		return err
 	}
-	o := k.options
-	o.Accepted = new([]string)
-	if edit.was != nil {
-		*o.Accepted = check.Suppressed(edit.was.Text)
-	}
-	findings := check.Template(src, o)
-	if edit.was != nil {
-		before := slices.Clone(findings)
-		if edit.was.Text != src.Text {
-			before = check.Template(*edit.was, o)
-		}
+	switch {
+	case edit.was == nil:
+	case edit.was.Text == src.Text:
+		rule.Settle(findings, slices.Clone(findings), k.settled())
+	default:
+		before := check.Template(*edit.was, o)
 		for i := range before {
 			before[i].Suite = src.Name
 		}
-		rule.Settle(findings, before, k.settled())
+		k.settle(findings, before, []subject.Source{src, *edit.was})
 	}
 	one.results = append(append(one.results, findings...), edit.changes...)
 	if edit.was == nil || edit.was.Text != src.Text {

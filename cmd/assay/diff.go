@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ var diffCommand = command{
 	short: "compare the behaviour of two revisions of a template",
 	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky
 or breaking (note, warning, error), with the evidence; the last line sums them up, and exit status 1
-means that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder) are parsed
+means that one is breaking, or that the limits kept the two from being compared. The outputs of the cases beside NEW (*.txtar in its folder) are parsed
 with both; --cases names another folder.`,
 	setup: func(flags *flagSet) func(*call) error {
 		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed "+
@@ -51,11 +52,8 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 	both := subject.Limited([]subject.Source{was, is}, limits)
 	was, is = both[0], both[1]
 	results := revision.Compare(was, is, cases)
-	for _, src := range []subject.Source{was, is} {
-		t, _ := src.Compile() // a template that does not compile is among the results
-		if err := exhausted(t); err != nil {
-			return err
-		}
+	if err := context.Cause(c.ctx); err != nil { // nothing is judged by an interrupt
+		return &failure{err}
 	}
 	o.notes = true // a safe change is one
 	if o.html != "" {

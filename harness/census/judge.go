@@ -24,13 +24,14 @@ type Judge struct {
 	// Open opens a template by name; nil: as [subject.Open] does.
 	Open    func(name string) (subject.Source, error)
 	Options check.Options  // for the checks
-	Engine  engine.Options // for each template
+	Engine  engine.Options // for each line: the template and those that it is compared with
 }
 
 // Line makes the line of a task. The findings of an earlier census stay.
 func (j *Judge) Line(t *Task) Line {
 	line := t.Line
-	src, err := j.open(line.Entries[0])
+	o := j.Engine.Together() // one bound for the template and all that it is compared with
+	src, err := j.open(line.Entries[0], o)
 	if err != nil {
 		line.Verdict, line.Why, line.Findings, line.Format = Unread, cut(err.Error()), nil, ""
 	} else if line.Verdict == "" {
@@ -42,7 +43,7 @@ func (j *Judge) Line(t *Task) Line {
 			c.Class = class
 			continue
 		}
-		was, missing := j.open(c.other)
+		was, missing := j.open(c.other, o)
 		if c.Class = Unread; err == nil && missing == nil {
 			c.Class = differ(c.With, was, src)
 		}
@@ -60,7 +61,7 @@ func differ(with string, was, is subject.Source) string {
 }
 
 // open reads the template of an entry, and compares its digest with the entry's.
-func (j *Judge) open(e manifest.Entry) (subject.Source, error) {
+func (j *Judge) open(e manifest.Entry, o engine.Options) (subject.Source, error) {
 	open := j.Open
 	if open == nil {
 		open = func(name string) (subject.Source, error) {
@@ -74,7 +75,7 @@ func (j *Judge) open(e manifest.Entry) (subject.Source, error) {
 	if found := manifest.Digest(src.Text); found != e.Digest {
 		return src, fmt.Errorf("the file holds the text %.16s, expected %.16s", found, e.Digest)
 	}
-	return subject.With([]subject.Source{src}, j.Engine)[0], nil
+	return subject.With([]subject.Source{src}, o)[0], nil
 }
 
 func (j *Judge) judge(line *Line, src subject.Source) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/harness/results"
+	"github.com/goassay/assay/harness/revision"
 )
 
 // Count is the number of templates that something is true of, of the places that hold them, and of
@@ -46,7 +47,7 @@ type Change struct {
 
 // weight orders classes: breaking changes come first.
 func weight(class string) int {
-	return slices.Index([]string{"breaking", "risky", Unread, "safe"}, class)
+	return slices.Index([]string{"breaking", revision.NotCompared, "risky", Unread, "safe"}, class)
 }
 
 // change keeps a change if it is among the first ones.

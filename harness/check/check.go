@@ -116,7 +116,7 @@ func Template(src subject.Source, o Options) []rule.Result {
 	results = nil // the findings are due to renders that were refused
 	for i := range rules {
 		switch l := &rules[i]; {
-		case l.ID == tooCostly: // whatever was asked for, else nothing would tell
+		case l.ID == TooCostly: // whatever was asked for, else nothing would tell
 			results = append(results, l.Run(s, scope)...)
 		case !o.runs(l.ID):
 		case l.Group == groupCompile:

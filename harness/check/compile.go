@@ -27,7 +27,7 @@ var compileRules = []lookout{
 
 // costRules come last, when everything has been rendered.
 var costRules = []lookout{
-	{Rule: rule.Rule{ID: tooCostly, Name: "too-costly", Severity: rule.Error,
+	{Rule: rule.Rule{ID: TooCostly, Name: "too-costly", Severity: rule.Error,
 		Short: "The renders of all checks together take more steps than allowed.",
 		Damage: "A request keeps the server busy for long; the findings about the template " +
 			"are incomplete, so nothing else is reported of it.",
@@ -36,8 +36,9 @@ var costRules = []lookout{
 		Group: groupLint, Find: checkCost},
 }
 
-// tooCostly is the rule whose finding voids those of the others.
-const tooCostly = "A056"
+// TooCostly is the rule of a template whose renders met their limit: its finding voids those of the
+// others.
+const TooCostly = "A056"
 
 func checkCost(s *Subject, find finder) {
 	if err := s.Template.Exhausted(); err != nil {

@@ -68,7 +68,7 @@ func (s *Subject) heard(find finder, kinds ...conversation.Kind) bool {
 }
 
 // errCut is why nothing is judged of a template whose renders were cut off.
-var errCut = errors.New("the look at the template was cut off, see " + tooCostly)
+var errCut = errors.New("the look at the template was cut off, see " + TooCostly)
 
 // cutOff are the results of a rule that a bound kept from being judged.
 func cutOff(l *lookout, scope rule.Scope[where]) []rule.Result {

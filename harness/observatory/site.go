@@ -20,6 +20,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/census"
 	"github.com/goassay/assay/harness/outfile"
+	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/visible"
@@ -219,7 +220,7 @@ func counted[K comparable](s *Site, t table, of map[K]*census.Count, name func(K
 func classed(text string) cell {
 	class := map[string]string{census.Pass: "good", "safe": "good", "risky": "warn",
 		census.NotJudged: "warn", census.Unread: "warn", census.Fail: "bad", "breaking": "bad",
-		"error": "bad", "warning": "warn"}[text]
+		revision.NotCompared: "warn", "error": "bad", "warning": "warn"}[text]
 	return cell{Text: text, Class: class}
 }
 

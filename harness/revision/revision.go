@@ -14,6 +14,9 @@
 // A change that nobody can observe (comments, white space inside tags, names of variables) does not
 // count.
 //
+// Where the limits ended the look at one of them, the two were not compared (D017): that is no
+// change, and never a reason to accept an edit.
+//
 // # Errors
 //
 // There are none: a revision that does not compile is a change.
@@ -25,6 +28,7 @@ package revision
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,12 +133,46 @@ var oldBroken = comparison{Rule: rule.Rule{ID: "D016", Name: "old-does-not-compi
 		"compare with: %w", p.err)
 }}
 
+// notCompared is the rule of an edit that the limits kept from being compared. All that was found
+// until then may be due to renders that were refused, so nothing else is reported.
+var notCompared = comparison{Rule: rule.Rule{ID: Incomplete, Name: "not-compared",
+	Severity: rule.Error,
+	Short:    "The limits ended the look at one of the two revisions, so they were not compared.",
+	Damage: "Nobody knows the effect of the edit: the template loops, or is meant to keep its " +
+		"reader busy.",
+	Fix: "Look for loops over loops. An honest template takes some ten thousand steps; " +
+		"--limit total=N allows more, for both revisions together."},
+	Group: group, Find: func(p *pair, find finder) {
+		if err := p.incomplete(); err != nil {
+			find(rule.Place{}, "the two have their limits together, and met one: %w", err)
+		}
+	}}
+
+// Incomplete is the rule of an edit that was not compared.
+const Incomplete = "D017"
+
+// incomplete returns why the look at a revision is incomplete, nil where it is not.
+func (p *pair) incomplete() error {
+	for _, src := range []subject.Source{p.before, p.source} {
+		t, err := src.Compile()
+		if err == nil {
+			err = t.Exhausted()
+		}
+		if errors.Is(err, engine.ErrExhausted) {
+			return err
+		}
+	}
+	return nil
+}
+
 // OfFindings are the rules about findings of the automatic checks. Whoever runs those as well has
 // no need of them.
 var OfFindings = []string{"D012", "D013", "D014"}
 
 // Rules returns the declarations of all aspects.
-func Rules() []rule.Rule { return append(rule.Declared(comparisons), oldBroken.Rule) }
+func Rules() []rule.Rule {
+	return append(rule.Declared(comparisons), oldBroken.Rule, notCompared.Rule)
+}
 
 // Book has every aspect: docs/change-rules.md.
 func Book() *rule.Book {
@@ -150,6 +188,7 @@ func Book() *rule.Book {
 // pair is two revisions while they are compared.
 type pair struct {
 	was, is  *engine.Template
+	before   subject.Source // of the old one
 	source   subject.Source // of the new one
 	err      error          // why it does not compile
 	cases    []script.Case
@@ -161,10 +200,20 @@ type pair struct {
 }
 
 // Compare compares two revisions. Cases are recorded outputs of the family; there may be none.
+// Where the limits ended the look at one of them, the only result is that they were not compared.
 func Compare(was, is subject.Source, cases []script.Case) []rule.Result {
-	p := &pair{cases: cases, source: is}
+	p := &pair{cases: cases, before: was, source: is}
+	results := p.compare()
+	if p.incomplete() != nil {
+		return notCompared.Run(p, scope(is.File, is, NotCompared))
+	}
+	return results
+}
+
+func (p *pair) compare() []rule.Result {
+	was, is := p.before, p.source
 	if p.was, p.err = was.Compile(); p.err != nil {
-		return oldBroken.Run(p, scope(was.File, is, rule.Note))
+		return oldBroken.Run(p, scope(was.File, is, Class(rule.Note)))
 	}
 	p.is, p.err = is.Compile()
 	if p.err == nil {
@@ -180,23 +229,23 @@ func Compare(was, is subject.Source, cases []script.Case) []rule.Result {
 		if p.err != nil && i > 0 {
 			break
 		}
-		results = append(results, c.Run(p, scope(is.File, is, c.Severity))...)
+		results = append(results, c.Run(p, scope(is.File, is, Class(c.Severity)))...)
 	}
 	return results
 }
 
 // scope is that of a comparison, whose findings begin with the class of the change.
-func scope(file string, is subject.Source, s rule.Severity) rule.Scope[rule.Place] {
+func scope(file string, is subject.Source, class string) rule.Scope[rule.Place] {
 	return rule.Scope[rule.Place]{Suite: is.Name, File: file,
 		Place: func(at rule.Place, err error) (rule.Place, string) {
 			if at.File == "" {
 				at.File = file
 			}
-			return at, Class(s) + ": " + err.Error()
+			return at, class + ": " + err.Error()
 		}}
 }
 
-// Class is the word for a severity of a change.
+// Class is the word for the severity of a change.
 func Class(s rule.Severity) string {
 	return [...]string{"safe", "risky", "breaking"}[s]
 }
@@ -208,10 +257,11 @@ func excerpt(was, is string) string {
 
 // The classes of differences beside those of changes.
 const (
-	Identical  = "identical"
-	WhiteSpace = "white space"
-	Unseen     = "not observable"
-	Broken     = "neither can be used" // there is nothing to compare
+	Identical   = "identical"
+	WhiteSpace  = "white space"
+	Unseen      = "not observable"
+	Broken      = "neither can be used" // there is nothing to compare
+	NotCompared = "not compared"        // the limits ended the look at one of them
 )
 
 // Difference is how two templates of one model differ.
@@ -239,11 +289,6 @@ func Change(was, is subject.Source) Difference {
 	if was.Text == is.Text && was.BOS == is.BOS && was.EOS == is.EOS {
 		return Difference{Class: Identical}
 	}
-	_, err1 := was.Compile()
-	_, err2 := is.Compile()
-	if err1 != nil && err2 != nil {
-		return Difference{Class: Broken}
-	}
 	d := Difference{Class: Unseen}
 	if strings.Join(strings.Fields(was.Text), "") == strings.Join(strings.Fields(is.Text), "") {
 		d.Class = WhiteSpace
@@ -253,12 +298,27 @@ func Change(was, is subject.Source) Difference {
 			d.Changes = append(d.Changes, res)
 		}
 	}
+	_, err1 := was.Compile()
+	_, err2 := is.Compile()
+	switch {
+	case Incomparable(d.Changes):
+		d.Class = NotCompared
+		return d
+	case err1 != nil && err2 != nil:
+		return Difference{Class: Broken}
+	}
 	slices.SortStableFunc(d.Changes,
 		func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	if len(d.Changes) > 0 {
 		d.Class = Class(d.Changes[0].Severity)
 	}
 	return d
+}
+
+// Incomparable reports whether results of [Compare] tell that the two were not compared.
+func Incomparable(results []rule.Result) bool {
+	return slices.ContainsFunc(results,
+		func(res rule.Result) bool { return res.Rule == Incomplete })
 }
 
 // Lines lists the changes, a line for each rule: class, rule and the first that it found, without
@@ -271,6 +331,9 @@ func (d Difference) Lines() []string {
 			continue
 		}
 		class := Class(res.Severity)
+		if res.Rule == Incomplete {
+			class = NotCompared
+		}
 		text, _, _ := strings.Cut(strings.TrimPrefix(res.Text, class+": "), "\n")
 		line := fmt.Sprintf("%s %s %s: %s", class, res.Rule, res.Name, text)
 		more := 0
@@ -298,7 +361,9 @@ func Conclusion(was, is subject.Source, results []rule.Result) string {
 	for _, res := range results {
 		switch {
 		case res.Rule == oldBroken.ID:
-			return "not compared: " + was.Name + " does not compile"
+			return NotCompared + ": " + was.Name + " does not compile"
+		case res.Rule == Incomplete:
+			return NotCompared + ": the limits ended the look at " + from
 		case res.Status != rule.Passed:
 			changes = append(changes, res)
 		}

@@ -816,7 +816,11 @@
         $("changes"),
         element(
           "p",
-          { class: "verdict " + (d.class === "breaking" ? "bad" : "ok"), role: "status" },
+          {
+            class:
+              "verdict " + (["breaking", "not compared"].includes(d.class) ? "bad" : "ok"),
+            role: "status",
+          },
           `The edit is ${d.class}.`,
         ),
         ...d.changes.map((c, i) => findingOf(c, "change-" + i)),

@@ -96,7 +96,8 @@ class Difference:
     """The effect of an edit of a template."""
 
     kind: str
-    """``identical``, ``white space``, ``not observable``, ``safe``, ``risky`` or ``breaking``."""
+    """``identical``, ``white space``, ``not observable``, ``safe``, ``risky`` or ``breaking``;
+    ``not compared`` where the limits ended the look at one of the two."""
     changes: list[Finding]
 
     def __str__(self) -> str:
