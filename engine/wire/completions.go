@@ -193,7 +193,16 @@ type completionWriter struct {
 	halves [2][2]string
 }
 
-func (w *completionWriter) chunk(c chat.Chunk) { w.value(c.Value()) }
+// chunk sends a chunk before the last one. Where the stream is to end with its usage, the others
+// have none, and say so.
+func (w *completionWriter) chunk(v ordered.Value) { w.value(w.counted(v)) }
+
+func (w *completionWriter) counted(v ordered.Value) ordered.Value {
+	if w.a.Request.Usage {
+		return v.With("usage", ordered.Value{})
+	}
+	return v
+}
 
 func (w *completionWriter) value(v ordered.Value) {
 	if w.a.Request.Stream {
@@ -203,7 +212,7 @@ func (w *completionWriter) value(v ordered.Value) {
 
 func (w *completionWriter) Begin(dst []byte, _ int) []byte {
 	w.dst = dst
-	w.chunk(w.envelope.Begin())
+	w.chunk(w.envelope.Begin().Value())
 	return w.dst
 }
 
@@ -244,19 +253,18 @@ func (w *completionWriter) textChunk(part int, text string, marked chat.Delta) {
 	}
 	h := &w.halves[part]
 	if h[0] == "" {
-		whole := string(event(nil, "", w.envelope.Chunk(marked).Value()))
+		whole := string(event(nil, "", w.counted(w.envelope.Chunk(marked).Value())))
 		h[0], h[1], _ = strings.Cut(whole, string(ordered.AppendQuoted(nil, textMark, false)))
 	}
 	w.dst = append(ordered.AppendQuoted(append(w.dst, h[0]...), text, false), h[1]...)
 }
 
 func (w *completionWriter) callChunk(b *block, c chat.ToolCallDelta) {
-	chunk := w.envelope.Chunk(chat.Delta{ToolCalls: []chat.ToolCallDelta{c}})
-	if b.kind == callBlock {
-		w.chunk(chunk)
-	} else {
-		w.value(withCustom(chunk.Value(), "delta"))
+	chunk := w.envelope.Chunk(chat.Delta{ToolCalls: []chat.ToolCallDelta{c}}).Value()
+	if b.kind == customBlock {
+		chunk = withCustom(chunk, "delta")
 	}
+	w.chunk(chunk)
 }
 
 // withCustom spells the call of an object's one choice as one of a custom tool.
@@ -284,7 +292,7 @@ func asCustom(call ordered.Value) ordered.Value {
 func (w *completionWriter) End(dst []byte, e End) []byte {
 	w.dst = dst
 	w.blocks.close()
-	w.chunk(w.envelope.End(e.Finish))
+	w.chunk(w.envelope.End(e.Finish).Value())
 	if w.a.Request.Usage {
 		last := w.envelope.End("")
 		last.Usage = &e.Usage

@@ -207,6 +207,9 @@ func TestReaderFaults(t *testing.T) {
 				}) {
 					return
 				}
+				if path == "//usage" && e.data.At("usage").IsNull() { // as many servers have it
+					return
+				}
 				events := slices.Clone(right)
 				events[i].data = v
 				expect(fmt.Sprintf("event %d without %s", i, path), events)

@@ -23,7 +23,8 @@ func (b *Budget) cost(prompt, completion int64) float64 {
 
 // purse keeps a run within its budget. A request in flight is taken to cost as much as the dearest
 // answer so far, so that a budget is not overrun by requests that were sent before others came
-// back; only answers that are dearer than all before can overrun it.
+// back; only answers that are dearer than all before can overrun it. Until the first answer has
+// come nothing is known of the cost, and one request is in flight.
 type purse struct {
 	Budget
 	mu       sync.Mutex
@@ -31,6 +32,7 @@ type purse struct {
 	inFlight int64
 	further  int64 // tries of those in flight after their first
 	spent    Spent
+	known    bool    // an answer has come
 	tokens   int64   // of the dearest answer
 	money    float64 // of the dearest answer
 }
@@ -75,7 +77,8 @@ func (p *purse) take(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		err := p.over(p.inFlight + 1)
-		if err == nil {
+		blind := !p.known && p.inFlight > 0 && (p.Tokens > 0 || p.Money > 0)
+		if err == nil && !blind {
 			p.inFlight++
 			return nil
 		}
@@ -84,6 +87,18 @@ func (p *purse) take(ctx context.Context) error {
 		}
 		p.back.Wait()
 	}
+}
+
+// uncounted returns why a budget cannot be kept where an answer came without its tokens, and none
+// with them before.
+func (p *purse) uncounted() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known || p.Tokens == 0 && p.Money == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w as far as it can be known: the provider does not count tokens, so that "+
+		"no budget of tokens or money can be kept; bound the requests instead", ErrBudget)
 }
 
 // more takes the cost of another try of a request that is in flight, or reports false.
@@ -105,6 +120,7 @@ func (p *purse) give(tries int, u *Usage) {
 	p.further -= int64(max(0, tries-1))
 	p.spent.Requests += int64(tries)
 	if u != nil {
+		p.known = true
 		prompt, completion := int64(max(0, u.Prompt)), int64(max(0, u.Completion))
 		p.spent.Prompt += prompt
 		p.spent.Completion += completion

@@ -168,7 +168,10 @@ func (r *Run) one(ctx context.Context, j *job) error {
 				usage = &Usage{a.Usage.Prompt, a.Usage.Completion}
 				e.Usage = usage
 			}
-			return r.answered(j, e)
+			if err := r.answered(j, e); err != nil || usage != nil {
+				return err
+			}
+			return r.purse.uncounted()
 		}
 		if !errors.As(err, &f) {
 			return err

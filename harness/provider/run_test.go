@@ -271,6 +271,27 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// TestBlindBudget demands that no requests are sent beside the first while the cost of an answer
+// is not known, and that a run ends where it cannot be known.
+func TestBlindBudget(t *testing.T) {
+	budget := provider.Budget{Money: 1e-6, PromptPrice: 10, CompletionPrice: 100}
+	a := &asking{handler: providertest.New(providertest.Options{Delay: time.Millisecond}), n: 400,
+		budget: budget, at: 8}
+	table, _, err := a.run(t)
+	if !errors.Is(err, provider.ErrBudget) || table.Spent.Requests != 1 {
+		t.Errorf("%d requests of a budget that the first one overran, %v", table.Spent.Requests, err)
+	}
+	a = &asking{handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"id": "1", "object": "chat.completion", "created": 1, "model": "m",
+			"choices": [{"index": 0, "message": {"role": "assistant", "content": "a"},
+			"finish_reason": "stop"}]}`)
+	}), n: 400, budget: provider.Budget{Tokens: 1 << 40}, at: 8}
+	table, _, err = a.run(t)
+	if !errors.Is(err, provider.ErrBudget) || table.Spent.Requests != 1 {
+		t.Errorf("%d requests of a provider that counts no tokens, %v", table.Spent.Requests, err)
+	}
+}
+
 // TestSilent demands that a run ends where the provider answers nobody, and that none of that
 // counts.
 func TestSilent(t *testing.T) {
