@@ -260,9 +260,7 @@ func (in *inputReader) message(item ordered.Value, path string) {
 		in.flush()
 		in.messages = append(in.messages, chat.MessageOf(role.Text(), content))
 	case "assistant":
-		if len(in.calls) > 0 {
-			in.flush()
-		}
+		// a text after a call is of the same turn: before the next one stands the call's output
 		in.turn, in.said = true, true
 		in.content += flat(content)
 	default:
