@@ -32,8 +32,8 @@ var policy = map[string][]string{
 	"jinja/syntax": {"source"},
 	"jinja":        {"internal/slab", "jinja/syntax", "ordered", "source"},
 	"chattemplate": {"jinja", "ordered", "source", "words"},
-	"observe":      {"chattemplate", "chat", "jinja", "ordered"},
-	"caps":         {"chattemplate", "chat", "observe", "ordered"},
+	"observe":      {"chattemplate", "chat", "format", "jinja", "ordered"},
+	"caps":         {"chattemplate", "chat", "format", "observe", "ordered"},
 	"analysis":     {"chat", "chattemplate", "format", "jinja", "observe", "ordered", "source"},
 
 	// the right half: output

@@ -67,6 +67,7 @@ func (a *callsPass) compareCalls() {
 	}
 	if c.Object != nil {
 		a.array(&c, parallel)
+		a.written(&c)
 		a.numbered(&c)
 		a.gave("T1", "object", format.Observed, "calls are JSON objects: %s", c.Object)
 	} else {
@@ -491,6 +492,14 @@ func (a *callsPass) counts(nth int) (base int, yes bool) {
 	return base, true
 }
 
+// keptIDs says which ids are written as they are, where not all are.
+func keptIDs(ids format.IDs) string {
+	if ids.IsZero() {
+		return ""
+	}
+	return ", where it has the length and the characters " + ids.String()
+}
+
 // slots turns atoms of a call into parts; before are those that precede them.
 func (a *callsPass) slots(before, atoms []observe.Atom) []format.Part {
 	var parts []format.Part
@@ -499,8 +508,9 @@ func (a *callsPass) slots(before, atoms []observe.Atom) []format.Part {
 		case observe.Name:
 			parts = append(parts, format.Part{Kind: format.SlotName})
 		case observe.ID:
-			parts = append(parts, format.Part{Kind: format.SlotID})
-			a.gave("T7", "head tail", format.Observed, "the call's id is written")
+			ids := a.observer.Facts.IDs.Kept
+			parts = append(parts, format.Part{Kind: format.SlotID, IDs: ids})
+			a.gave("T7", "head tail", format.Observed, "the call's id is written%s", keptIDs(ids))
 		case observe.Counter:
 			if base, counts := a.counts(countersIn(before) + countersIn(atoms[:i])); counts {
 				parts = append(parts, format.Part{Kind: format.SlotIndex, Base: base})

@@ -30,7 +30,7 @@ func (a *callsPass) objectOf(s *spelling) *format.Object {
 			continue
 		}
 		o := &format.Object{Quote: quote}
-		r := objectReader{core: s.core, object: o}
+		r := objectReader{core: s.core, object: o, ids: a.observer.Facts.IDs.Kept}
 		r.read(value, nil)
 		if !r.named || r.mixed {
 			continue
@@ -72,6 +72,7 @@ var pythonToJSON = strings.NewReplacer("'", `"`, "True", "true", "False", "false
 type objectReader struct {
 	core   []observe.Atom
 	object *format.Object
+	ids    format.IDs // that the template writes as they are
 	named  bool
 	// a member that is no slot is made of the call's data, such as a list of the arguments' keys
 	// and values
@@ -91,7 +92,7 @@ func (r *objectReader) read(v ordered.Value, path []string) {
 			r.named = true
 			field.Slot = format.SlotName
 		case m.Value.Kind() == ordered.String && r.holds(observe.ID, text):
-			field.Slot = format.SlotID
+			field.Slot, field.IDs = format.SlotID, r.ids
 		case r.isArguments(m.Value):
 			field.Slot = format.SlotArgs
 			field.Text = m.Value.Kind() == ordered.String
@@ -143,6 +144,15 @@ func (r *objectReader) isArguments(v ordered.Value) bool {
 	}
 	key := v.Members()[0].Key
 	return slices.Contains(observe.KeyNeedles[:], key)
+}
+
+// written notes where the call's id is written, and which ids are (T7).
+func (a *callsPass) written(c *format.Calls) {
+	for _, f := range c.Object.Fields {
+		if f.Slot == format.SlotID {
+			a.gave("T7", "object", format.Observed, "the call's id is written%s", keptIDs(f.IDs))
+		}
+	}
 }
 
 // numbered makes ids of the numbers in a call's object that count the calls: the model makes them

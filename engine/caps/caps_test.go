@@ -239,6 +239,15 @@ func TestFit(t *testing.T) {
 			"Uf{}g{}R<g>", []string{"result-name"},
 		},
 		{
+			"ids of nine letters and digits",
+			`{% macro id(id) %}{% if id|length != 9 or not id.isalnum() %}{{ raise_exception('no') }}{% endif %}<{{ id }}>{% endmacro %}` +
+				`{% for m in messages %}{{ m.content or '' }}{{ id(m.tool_call_id) if m.role == 'tool' }}{% for c in m.tool_calls or [] %}{{ c.function.name + id(c.id) + c.function.arguments|tojson }}{% endfor %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "", "tool_calls": [` +
+				`{"id": "call_1", "function": {"name": "f", "arguments": {}}}, {"id": "abcdefgh9", "function": {"name": "g", "arguments": {}}}]}, ` +
+				`{"role": "tool", "tool_call_id": "abcdefgh9", "content": "S"}, {"role": "tool", "tool_call_id": "call_1", "content": "R"}]}`,
+			"Uf<9gD2Dimct>{}g<abcdefgh9>{}S<abcdefgh9>R<9gD2Dimct>", []string{"call-id-as-taken"},
+		},
+		{
 			"calls whose name and arguments are looked for beside their function",
 			`{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ c.name + '|' + c.arguments|tojson }}{% endfor %}{% endfor %}`,
 			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"a": 1}}}]}]}`,

@@ -1,11 +1,13 @@
 package caps
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -54,6 +56,7 @@ func (c Caps) Fit(r chat.Request) Fitted {
 	f.arguments()
 	f.textValues()
 	f.namedIDs()
+	f.takenIDs()
 	f.flatCalls()
 	f.nullContent()
 	f.resultNames()
@@ -184,10 +187,10 @@ func onlyText(content ordered.Value) bool {
 			func(p ordered.Value) bool { return p.At("type").Text() != "text" })
 }
 
-// Unfilled returns the capabilities whose Fit leaves tools and arguments as they came, though the
-// template fails on them.
+// Unfilled returns the capabilities whose Fit leaves tools, arguments and ids as they came, though
+// the template fails on them.
 func (c Caps) Unfilled() Caps {
-	c.Needs.Tool, c.Needs.TextValues = observe.ToolNeeds{}, false
+	c.Needs.Tool, c.Needs.TextValues, c.IDs.Taken = observe.ToolNeeds{}, false, format.IDs{}
 	return c
 }
 
@@ -335,6 +338,71 @@ func (f *fitter) namedIDs() {
 		}
 	}
 }
+
+// takenIDs gives calls whose ids the template refuses ids that it takes, made of their own, and
+// their results the same ones.
+func (f *fitter) takenIDs() {
+	taken := f.caps.IDs.Taken
+	if taken.IsZero() {
+		return
+	}
+	made, used := map[string]string{}, map[string]bool{}
+	each := func(of func(id string) string) {
+		for i, m := range f.Input.Messages {
+			calls := slices.Clone(m.At("tool_calls").Items())
+			changed := false
+			for j, call := range calls {
+				if own := call.At("id").Text(); own != "" && of(own) != own {
+					calls[j], changed = call.With("id", ordered.Str(of(own))), true
+				}
+			}
+			if changed {
+				m = m.With("tool_calls", ordered.ArrayOf(calls...))
+			}
+			if own := m.At("tool_call_id").Text(); own != "" && of(own) != own {
+				m = m.With("tool_call_id", ordered.Str(of(own)))
+			}
+			f.Input.Messages[i] = m
+		}
+	}
+	each(func(own string) string { // an id that is made is none of these
+		used[own] = true
+		return own
+	})
+	each(func(own string) string {
+		if taken.Has(own) {
+			return own
+		}
+		if made[own] == "" {
+			made[own] = newID(taken, own, used)
+			f.used("call-id-as-taken")
+		}
+		return made[own]
+	})
+}
+
+// newID returns an id of a set that is made of another one and is not used, and notes it as used.
+func newID(set format.IDs, own string, used map[string]bool) string {
+	digits := strings.Map(func(r rune) rune {
+		if set.HasByte(byte(r)) {
+			return r
+		}
+		return -1
+	}, chat.IDDigits)
+	length := max(chat.MadeID, set.Min)
+	if set.Max > 0 {
+		length = min(length, set.Max)
+	}
+	id := chat.IDOf(own, length, digits)
+	for tries := 1; used[id] && tries < maxIDs; tries++ {
+		id = chat.IDOf(fmt.Sprint(own, "\x00", tries), length, digits)
+	}
+	used[id] = true
+	return id
+}
+
+// maxIDs bounds how often an id is made that is used already: a template may take too few.
+const maxIDs = 8
 
 // flatCalls gives calls the members of their functions where the template reads them there alone.
 func (f *fitter) flatCalls() {

@@ -92,13 +92,26 @@ func (e Envelope) callID(own string, index int) string {
 	case e.CallID != nil:
 		return e.CallID(index)
 	}
-	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	return IDOf(e.ID+"\x00"+strconv.Itoa(index), MadeID, IDDigits)
+}
+
+// MadeID is the length of the ids of calls that are made here, and IDDigits are their digits. There
+// are templates that refuse ids of any other form.
+const (
+	MadeID   = 9
+	IDDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// IDOf returns an id of a number of bytes that is made of a text: the same for the same text, and
+// hardly ever the same for another one. Its bytes are some of digits, of which there is one at
+// least.
+func IDOf(text string, length int, digits string) string {
 	// FNV-1a; hash/fnv would be two packages more for everybody who links this one
 	sum := uint64(14695981039346656037)
-	for _, b := range []byte(e.ID + "\x00" + strconv.Itoa(index)) {
+	for _, b := range []byte(text) {
 		sum = (sum ^ uint64(b)) * 1099511628211
 	}
-	id := make([]byte, 9)
+	id := make([]byte, length)
 	for i := range id {
 		id[i] = digits[sum%uint64(len(digits))]
 		sum /= uint64(len(digits))

@@ -339,8 +339,9 @@ type Function struct {
 
 // SpellingInfo is how the parser reads a spelling of calls.
 type SpellingInfo struct {
-	ID     IDPlace // the parts that wait for a call's id (E24)
-	Nested bool    // objects are entries between tags, so that a key may be repeated (E18)
+	ID     IDPlace    // the parts that wait for a call's id (E24)
+	IDs    format.IDs // those that the template takes (T7)
+	Nested bool       // objects are entries between tags, so that a key may be repeated (E18)
 }
 
 // Generate makes the program for a format and a request. A [Generator] makes several for one

@@ -140,7 +140,7 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 		made: made{frame: f, parts: parts},
 	}
 	for i, c := range f.t.calls {
-		out.Spellings[i] = SpellingInfo{c.idPlace(), c.Body.Codec.Nested}
+		out.Spellings[i] = SpellingInfo{c.idPlace(), c.ids(), c.Body.Codec.Nested}
 	}
 	for i, tool := range r.list {
 		out.Tools = append(out.Tools,

@@ -210,6 +210,22 @@ func wordBefore(follow []string) peg.Pattern {
 	return word(set)
 }
 
+// idOf matches an id of a set that is made of some bytes: of ASCII alone where the set has lengths,
+// which count characters.
+func idOf(ids format.IDs, plain peg.ByteSet) peg.Pattern {
+	var set peg.ByteSet
+	for b := range 256 {
+		if c := byte(b); plain.Has(c) && ids.HasByte(c) && (ids.IsZero() || c <= '~') {
+			set.Add(c)
+		}
+	}
+	most := MaxName
+	if ids.Max > 0 {
+		most = min(ids.Max, MaxName)
+	}
+	return peg.Rep{P: peg.Set{Set: set}, Min: min(max(ids.Min, 1), most), Max: most}
+}
+
 func word(set peg.ByteSet) peg.Pattern {
 	return peg.Rep{P: peg.Set{Set: set}, Min: 1,
 		Max: MaxName}

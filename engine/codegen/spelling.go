@@ -235,6 +235,25 @@ func (s *spelling) idPlace() IDPlace {
 	return place
 }
 
+// ids returns the ids that the template takes.
+func (s *spelling) ids() (taken format.IDs) {
+	for _, parts := range [][]format.Part{s.Head, s.Tail} {
+		for _, p := range parts {
+			if p.Kind == format.SlotID {
+				taken = p.IDs
+			}
+		}
+	}
+	if s.Object != nil {
+		for _, f := range s.Object.Fields {
+			if f.Slot == format.SlotID {
+				taken = f.IDs
+			}
+		}
+	}
+	return taken
+}
+
 // namesInAttributes reports whether the name stands in an attribute, name="...".
 func (s *spelling) namesInAttributes() bool {
 	return s.t.on(AnyLiteral) && s.name > 0 && strings.HasSuffix(s.Head[s.name-1].Text.Text, `="`)

@@ -182,7 +182,7 @@ func (c *callWriter) part(parts []format.Part, n int) peg.Pattern {
 		if len(p.Parts) > 0 {
 			out = c.inID(p.Parts)
 		} else {
-			out = word(nameBytes)
+			out = idOf(p.IDs, nameBytes)
 		}
 	case format.SlotIndex, format.SlotNumber:
 		out = number
@@ -333,7 +333,8 @@ func (c *callWriter) value(t *tool) func(f format.Field) peg.Pattern {
 			if f.Slot == format.SlotIndex && !f.Text {
 				return number
 			}
-			return peg.Seq{mark, peg.Rep{P: peg.Set{Set: peg.Bytes(`"'\`).Or(peg.Range(0, 0x1f)).Not()}, Max: MaxName}, mark}
+			plain := peg.Bytes(`"'\`).Or(peg.Range(0, 0x1f)).Not()
+			return peg.Seq{mark, idOf(f.IDs, plain), mark}
 		case format.SlotNumber:
 			number := peg.Choice{peg.Lit{Text: "0"},
 				peg.Seq{peg.Set{Set: peg.Range('1', '9')},

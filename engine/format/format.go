@@ -195,6 +195,7 @@ type Field struct {
 	// SlotArgs: the arguments are a string of JSON text; SlotID, SlotNumber: the number is written
 	// as a string
 	Text bool
+	IDs  IDs // SlotID: those that the template takes (T7)
 }
 
 // SlotKind is the kind of datum that a [Part] stands for.
@@ -222,6 +223,7 @@ type Part struct {
 	Text  Marker     // SlotLit: the literal
 	Alts  []string   // SlotLit: further texts that mean the same
 	Parts []Part     // SlotID: the parts of an id, such as "functions." name ":" index
+	IDs   IDs        // SlotID without parts: those that the template takes (T7)
 	Base  int        // SlotIndex: the first call's number
 	Types []TypeName // SlotType: the words and their meanings
 	Opt   bool       // the part may be missing

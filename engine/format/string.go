@@ -76,6 +76,8 @@ func (p Part) String() string {
 		s = "{" + p.Kind.String() + ": " + strings.Join(words, " ") + "}"
 	case p.Kind == SlotIndex:
 		s = "{index from " + strconv.Itoa(p.Base) + "}"
+	case !p.IDs.IsZero():
+		s = "{" + p.Kind.String() + ": " + p.IDs.String() + "}"
 	case p.Escapes != "":
 		s = "{" + p.Kind.String() + " with " + p.Escapes + "}"
 	default:
@@ -110,6 +112,9 @@ func (o *Object) String() string {
 			word += f.Const
 		} else {
 			word += f.Slot.String()
+		}
+		if !f.IDs.IsZero() {
+			word += " (" + f.IDs.String() + ")"
 		}
 		if f.Text {
 			word += " (text)"

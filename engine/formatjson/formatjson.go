@@ -13,7 +13,9 @@
 //
 // A version is one whole number. It grows when a document of it can mean something that a reader of
 // the version before would get wrong: a new member, a new word. A reader refuses versions and
-// members that it does not know, since a format that is read in part reads outputs wrongly.
+// members that it does not know, since a format that is read in part reads outputs wrongly. Write
+// gives a document the least version that has all its members, so that older readers read it where
+// they can.
 //
 // # Limits
 //
@@ -33,13 +35,14 @@ package formatjson
 import (
 	_ "embed"
 	"fmt"
+	"strconv"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Version is the version of the documents that this package writes.
-const Version = 1
+// Version is the newest version of documents. Version 2 has the ids that a template takes.
+const Version = 2
 
 // Schema is the JSON Schema of the documents, of the draft 2020-12.
 //
@@ -80,9 +83,10 @@ const versionKey = "assay_format"
 
 // Write returns a document as JSON.
 func Write(d Document) ordered.Value {
-	w := &writer{ordered.ObjectOf(ordered.MemberOf(versionKey, ordered.Int(Version)))}
+	version := 1
+	w := &writer{ordered.ObjectOf(ordered.MemberOf(versionKey, ordered.Int(version))), &version}
 	document(w, &d)
-	return w.out
+	return w.out.With(versionKey, ordered.Int(version))
 }
 
 // Read reads a document.
@@ -91,15 +95,18 @@ func Read(v ordered.Value) (Document, error) {
 	if v.Kind() != ordered.Object {
 		return d, &Error{Msg: fmt.Sprintf("expected an object, found %s", v.Kind())}
 	}
-	switch version, ok := v.Get(versionKey); {
-	case !ok:
+	text, ok := v.Get(versionKey)
+	if !ok {
 		return d, &Error{Path: versionKey, Msg: "expected the version, found nothing; " +
 			"`assay emit format TEMPLATE` writes a document"}
-	case version.String() != fmt.Sprint(Version):
-		return d, &Error{Path: versionKey,
-			Msg: fmt.Sprintf("expected %d, found %s", Version, version)}
 	}
-	r := &reader{in: v, known: map[string]bool{versionKey: true}, fault: new(error), left: new(int)}
+	version, err := strconv.Atoi(text.String())
+	if err != nil || version < 1 || version > Version {
+		return d, &Error{Path: versionKey,
+			Msg: fmt.Sprintf("expected a version from 1 to %d, found %s", Version, text)}
+	}
+	r := &reader{version: version, in: v, known: map[string]bool{versionKey: true},
+		fault: new(error), left: new(int)}
 	*r.left = MaxText
 	document(r, &d)
 	r.end()

@@ -65,12 +65,12 @@ func ExampleWrite() {
 }
 
 // full has every member.
-const full = `{"assay_format": 1, "prefills": ["p"], "name": "n", "header": "h", "end": ["e"],
+const full = `{"assay_format": 2, "prefills": ["p"], "name": "n", "header": "h", "end": ["e"],
  "reasoning": {"mode": "tagged", "open": "<t>\n", "close": {"before": "a", "text": " b ", "after": "c"}, "trim": true},
  "content": {"mode": "wrapped", "open": "<c>", "close": "</c>", "trim": true},
  "calls": [{"name": "n", "section": {"open": "["}, "call": {"close": "]"}, "separator": ", ", "array": true,
-  "object": {"fields": [{"path": ["a", "b"], "slot": "id", "const": {"x": [1.50]}, "text": true}], "name_is_key": true, "quote": "'"},
-  "head": [{"literal": "x", "alternatives": ["y"], "optional": true}, {"slot": "id", "parts": [{"slot": "index", "base": 1}]}],
+  "object": {"fields": [{"path": ["a", "b"], "slot": "id", "const": {"x": [1.50]}, "text": true, "ids": {"characters": "-a-z", "max": 40}}], "name_is_key": true, "quote": "'"},
+  "head": [{"literal": "x", "alternatives": ["y"], "optional": true}, {"slot": "id", "parts": [{"slot": "index", "base": 1}], "ids": {"min": 9}}],
   "body": {"kind": "tagged", "open": "{", "close": "}", "entry": [{"slot": "type", "types": [{"word": "string", "raw": true}]}],
    "separator": ",", "codec": {"style": "raw", "cdata": true, "entities": true, "escaped": true, "quote": "q", "nested": true},
    "sorted": true, "item": [{"slot": "value"}]},
@@ -105,7 +105,16 @@ func TestReadErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`[]`, "the format: expected an object, found array"},
 		{`{}`, "assay_format: expected the version, found nothing; `assay emit format TEMPLATE` writes a document"},
-		{`{"assay_format": 2}`, "assay_format: expected 1, found 2"},
+		{`{"assay_format": 3}`, "assay_format: expected a version from 1 to 2, found 3"},
+		{`{"assay_format": "1"}`, `assay_format: expected a version from 1 to 2, found "1"`},
+		{`{"assay_format": 1, "calls": [{"head": [{"ids": {"min": 9}}]}]}`,
+			"calls[0].head[0].ids: version 1 has no such member"},
+		{`{"assay_format": 2, "calls": [{"head": [{"ids": {"min": 9, "max": 8}}]}]}`,
+			"calls[0].head[0].ids: no id has 9 characters at least and 8 at most"},
+		{`{"assay_format": 2, "calls": [{"head": [{"ids": {"characters": "z-a"}}]}]}`,
+			"calls[0].head[0].ids: the range z-a is backwards"},
+		{`{"assay_format": 2, "calls": [{"head": [{"ids": {"characters": "a\\"}}]}]}`,
+			`calls[0].head[0].ids: expected characters such as 0-9A-Za-z, found '\\'`},
 		{`{"assay_format": 1, "calls": {}}`, "calls: expected array, found object"},
 		{`{"assay_format": 1, "calls": [1]}`, "calls[0]: expected object, found number"},
 		{`{"assay_format": 1, "calls": [{}, {"body": {"kind": "xml"}}]}`,

@@ -15,12 +15,13 @@ const maxDepth = 32
 
 // reader sets the members that an object has, and refuses those that it was not asked for.
 type reader struct {
-	path  string
-	depth int
-	in    ordered.Value
-	known map[string]bool
-	fault *error // the first one, of the whole document
-	left  *int   // bytes of text that the document may still have
+	version int // of the document
+	path    string
+	depth   int
+	in      ordered.Value
+	known   map[string]bool
+	fault   *error // the first one, of the whole document
+	left    *int   // bytes of text that the document may still have
 }
 
 // member returns a member of the object, if it is there and of the kind.
@@ -59,8 +60,16 @@ func (r *reader) take(key, text string) string {
 func (r *reader) end() {
 	for _, m := range r.in.Members() {
 		if !r.known[m.Key] {
-			r.fail(m.Key, "version %d has no such member", Version)
+			r.fail(m.Key, "version %d has no such member", r.version)
 		}
+	}
+}
+
+func (r *reader) since(version int, _ bool) bool { return r.version >= version }
+
+func (r *reader) check(wrong func() error) {
+	if err := wrong(); err != nil && *r.fault == nil {
+		*r.fault = &Error{Path: r.path, Msg: err.Error()}
 	}
 }
 
@@ -176,8 +185,8 @@ func (r *reader) json(key string, text *string) {
 }
 
 func (r *reader) inner(key string, v ordered.Value) *reader {
-	return &reader{path: r.at(key), depth: r.depth + 1, in: v, known: map[string]bool{},
-		fault: r.fault, left: r.left}
+	return &reader{version: r.version, path: r.at(key), depth: r.depth + 1, in: v,
+		known: map[string]bool{}, fault: r.fault, left: r.left}
 }
 
 func (r *reader) object(key string, _ bool, each func(visitor)) bool {

@@ -5,6 +5,12 @@ import "github.com/goassay/assay/engine/format"
 // visitor goes through the members of an object: a writer adds them, a reader sets them. The shape
 // of a document is written once, below, for both.
 type visitor interface {
+	// since reports whether the document may have a member that is new in a version: when it is
+	// read, whether it is of that version. A document that is written gets that version where the
+	// member is present.
+	since(version int, present bool) bool
+	// check has the object refused, when it is read, where the members together are wrong.
+	check(wrong func() error)
 	text(key string, s *string)
 	flag(key string, on *bool)
 	number(key string, n *int)
@@ -101,6 +107,7 @@ func object(v visitor, o *format.Object) {
 		v.words("slot", (*uint8)(&f.Slot), slotKinds)
 		v.json("const", &f.Const)
 		v.flag("text", &f.Text)
+		ids(v, &f.IDs)
 	})
 	v.flag("name_is_key", &o.NameIsKey)
 	v.quote("quote", &o.Quote)
@@ -112,12 +119,25 @@ func part(v visitor, p *format.Part) {
 	v.texts("alternatives", &p.Alts)
 	list(v, "parts", &p.Parts, part)
 	v.number("base", &p.Base)
+	ids(v, &p.IDs)
 	list(v, "types", &p.Types, func(v visitor, t *format.TypeName) {
 		v.text("word", &t.Word)
 		v.flag("raw", &t.Raw)
 	})
 	v.flag("optional", &p.Opt)
 	v.text("escapes", &p.Escapes)
+}
+
+func ids(v visitor, s *format.IDs) {
+	if !v.since(2, !s.IsZero()) {
+		return
+	}
+	v.object("ids", !s.IsZero(), func(v visitor) {
+		v.text("characters", &s.Characters)
+		v.number("min", &s.Min)
+		v.number("max", &s.Max)
+		v.check(s.Check)
+	})
 }
 
 func body(v visitor, key string, b *format.Body) {

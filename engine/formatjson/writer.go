@@ -6,7 +6,19 @@ import (
 )
 
 // writer adds the members that have not their zero values.
-type writer struct{ out ordered.Value }
+type writer struct {
+	out     ordered.Value
+	version *int // of the document: the least that has all its members
+}
+
+func (w *writer) since(version int, present bool) bool {
+	if present {
+		*w.version = max(*w.version, version)
+	}
+	return true
+}
+
+func (w *writer) check(func() error) {}
 
 func (w *writer) add(key string, v ordered.Value) { w.out = w.out.With(key, v) }
 
@@ -81,7 +93,7 @@ func (w *writer) json(key string, text *string) {
 
 func (w *writer) object(key string, present bool, each func(visitor)) bool {
 	if present {
-		inner := &writer{ordered.ObjectOf()}
+		inner := &writer{ordered.ObjectOf(), w.version}
 		each(inner)
 		w.add(key, inner.out)
 	}
@@ -94,7 +106,7 @@ func (w *writer) list(key string, n int, _ func(int), each func(int, visitor)) {
 	}
 	items := make([]ordered.Value, n)
 	for i := range items {
-		inner := &writer{ordered.ObjectOf()}
+		inner := &writer{ordered.ObjectOf(), w.version}
 		each(i, inner)
 		items[i] = inner.out
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -31,6 +32,9 @@ type Facts struct {
 	// EscapedObjects: where a call's arguments come as an object, the template's own quotes around
 	// them are written as HTML entities, and where they come as text they are not.
 	EscapedObjects bool
+
+	// IDs are the ids of calls that the template can do with.
+	IDs IDs
 
 	Needs Needs
 
@@ -94,6 +98,12 @@ type Needs struct {
 	Thinking []ordered.Member
 	// Bound are variables without which the template fails, with a value that it can use.
 	Bound []ordered.Member
+}
+
+// IDs are the ids that a call and its result may have.
+type IDs struct {
+	Taken format.IDs // those that are not refused
+	Kept  format.IDs // those that are written as they are
 }
 
 // ToolNeeds are the demands of a template on tools.

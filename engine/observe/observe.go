@@ -63,6 +63,7 @@ func New(t *chattemplate.Template) (*Observer, error) {
 	o.roles()
 	o.tools()
 	o.calls()
+	o.callIDs()
 	o.reasoning()
 	o.preserved()
 	o.effort()

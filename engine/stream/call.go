@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg"
 	"github.com/goassay/assay/engine/schema"
@@ -23,6 +24,8 @@ type call struct {
 	idText    []byte
 	idDone    bool
 	ids       codegen.IDPlace
+	taken     format.IDs // those that the template takes
+	idOff     int
 	hold      bool // the id may still come, and must come first
 	announced bool
 	complete  bool
@@ -73,6 +76,9 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 			return
 		}
 		p.cover(e.Off, e.End, ClassID)
+		if len(c.idText) == 0 {
+			c.idOff = e.Off
+		}
 		c.idText = append(c.idText, e.Text...)
 		return
 	case codegen.IDEnd:
@@ -80,6 +86,11 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 			return
 		}
 		c.id, c.idDone = unescaped(c.idText, byte(e.Arg)), true
+		if !c.taken.Has(c.id) {
+			p.diagnose(Diagnostic{Off: c.idOff, Kind: "foreign-id", Text: c.id,
+				Msg: "the template writes no such id in a later prompt; it writes ids of the " +
+					"form " + c.taken.String()})
+		}
 		c.hold = p.out.Incomplete != codegen.IncompleteKeep
 	case codegen.ArgsEnd:
 		c.argsDone = true

@@ -208,6 +208,60 @@ func TestGrammarForbids(t *testing.T) {
 	}
 }
 
+// TestIDs holds a grammar to the ids that a template takes; the parser reads others as well, and
+// reports them.
+func TestIDs(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ids  format.IDs
+		id   string
+		want bool
+	}{
+		{"any", format.IDs{}, "call_0123-abc", true},
+		{"as long as it must be", format.IDs{Min: 9, Max: 9}, "call-0.1_", true},
+		{"too short", format.IDs{Min: 9, Max: 9}, "call0001", false},
+		{"too long", format.IDs{Min: 9, Max: 9}, "call000001", false},
+		{"characters that count as one each", format.IDs{Min: 9, Max: 9}, "caléé0001", false},
+		{"within bounds", format.IDs{Characters: "-0-9a-f", Min: 2, Max: 40}, "0-ff", true},
+		{"another character", format.IDs{Characters: "-0-9a-f", Max: 40}, "0_ff", false},
+	} {
+		spelled := format.Format{End: []string{"<|end|>"}, Calls: []format.Calls{{
+			Head: []format.Part{format.Lit("[CALL]"), {Kind: format.SlotName}, format.Lit("[ID]"),
+				{Kind: format.SlotID, IDs: c.ids}, format.Lit("[ARGS]")},
+			Body: format.Body{Kind: format.BodyJSON}}}}
+		keyed := format.Format{End: []string{"<|end|>"}, Calls: []format.Calls{{
+			Call: format.Pair{Open: format.Mark("<call>"), Close: format.Mark("</call>")},
+			Object: &format.Object{Fields: []format.Field{
+				{Path: []string{"name"}, Slot: format.SlotName},
+				{Path: []string{"arguments"}, Slot: format.SlotArgs},
+				{Path: []string{"id"}, Slot: format.SlotID, IDs: c.ids}}}}}}
+		for _, call := range []struct {
+			f    format.Format
+			text string
+		}{
+			{spelled, "[CALL]ping[ID]" + c.id + "[ARGS]{}"},
+			{keyed, `<call>{"name": "ping", "arguments": {}, "id": "` + c.id + `"}</call>`},
+		} {
+			o := usual("")
+			o.Choice.Mode = chat.ChoiceRequired
+			out := generate(t, call.f, o)
+			if got := accepts(t, grammar(t, out), call.text); got != c.want {
+				t.Errorf("%s: the grammar accepts %q: %t, want %t", c.name, call.text, got, c.want)
+			}
+			p, _ := read(t, out, call.text)
+			m := p.Message()
+			if len(m.ToolCalls) != 1 || m.ToolCalls[0].ID != c.id {
+				t.Errorf("%s: %q is read as %v", c.name, call.text, m)
+			}
+			d := p.Diagnostics()
+			if foreign := !c.ids.Has(c.id); foreign != (len(d) == 1 && d[0].Kind == "foreign-id" &&
+				d[0].Text == c.id && call.text[d[0].Off:d[0].Off+len(c.id)] == c.id) {
+				t.Errorf("%s: %q has the diagnostics %v", c.name, call.text, d)
+			}
+		}
+	}
+}
+
 // TestGrammarOfCDATA holds text in CDATA to the schema, as text outside of it.
 func TestGrammarOfCDATA(t *testing.T) {
 	body := tagged(`<param name="`, `">`, "</param>", "")

@@ -323,7 +323,7 @@ func (p *Parser) turnEvent(e *peg.Event) {
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "text that looks like a tool call names a function that is not declared; it is content"})
 	case codegen.Call:
 		spelled, keep := p.out.Spellings[e.Arg], p.out.Incomplete == codegen.IncompleteKeep
-		p.call = &call{off: e.Off, ids: spelled.ID, nested: spelled.Nested,
+		p.call = &call{off: e.Off, ids: spelled.ID, taken: spelled.IDs, nested: spelled.Nested,
 			hold: spelled.ID != codegen.IDNone || !keep}
 	}
 }

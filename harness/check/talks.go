@@ -74,7 +74,7 @@ func (s *Subject) observeTalks() []*talked {
 }
 
 // unfilled returns the error with which a template fails on the tools of a request as they came,
-// or on arguments, where Fit has changed them for it: other engines do not.
+// or on arguments or ids, where Fit has changed them for it: other engines do not.
 func (s *Subject) unfilled(r chat.Request, fitted caps.Fitted) error {
 	came := s.Template.Caps().Unfilled().Fit(r)
 	if slices.Equal(came.Fits, fitted.Fits) {

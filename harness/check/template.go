@@ -6,6 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
@@ -182,11 +183,17 @@ var refusable = [...]struct {
 }
 
 func checkRoles(s *Subject, find finder) {
+	asCame := s.Template.Caps()
+	asCame.IDs.Taken = format.IDs{} // other engines replace no ids
 	for _, c := range refusable {
 		if c.tools && !s.supports(find, replaysCalls) {
 			continue
 		}
-		if _, err := s.fitted(c.messages, c.tools, true); err != nil {
+		r := chat.Request{Messages: c.messages}
+		if c.tools {
+			r.Tools = called()
+		}
+		if _, err := s.render(asCame.Fit(r).Input); err != nil {
 			find(nowhere, "%s: %w", c.name, err)
 		}
 	}

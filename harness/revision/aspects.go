@@ -107,6 +107,9 @@ func capsLost(p *pair, find finder) {
 			find(p.change(), "%s", c.text)
 		}
 	}
+	if was, is := p.was.Caps().IDs.Taken, p.is.Caps().IDs.Taken; is != was && !is.IsZero() {
+		find(p.change(), "ids of calls are refused that are not %s", is)
+	}
 }
 
 func capsGained(p *pair, find finder) { p.capsThat(false, find, "%s was false and is true") }

@@ -91,7 +91,7 @@ func load(t *testing.T, family, eos string,
 		t.Fatal(err)
 	}
 	b, err := local.Open(t.Context(), path, v, local.Options{
-		Context: llama.ContextOptions{Size: 8192, Threads: 1}, Contexts: 2,
+		Context: llama.ContextOptions{Size: 1 << 14, Threads: 1}, Contexts: 2,
 		Seed: func() uint32 { return 1 }})
 	if errors.Is(err, llama.ErrNotBuilt) {
 		return src, tm, nil

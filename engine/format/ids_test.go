@@ -1,0 +1,41 @@
+package format_test
+
+import (
+	"testing"
+
+	"github.com/goassay/assay/engine/format"
+)
+
+func TestIDs(t *testing.T) {
+	for _, tt := range []struct {
+		ids      format.IDs
+		text     string
+		has, not []string
+	}{
+		{format.IDs{}, "any", []string{"", "a", "é /"}, nil},
+		{format.IDs{Min: 9, Max: 9}, "9", []string{"call-0001", "éééééé 12"},
+			[]string{"", "call0001", "call000001"}},
+		{format.IDs{Characters: "-0-9A-Za-z", Min: 2, Max: 40}, "2 to 40 of -0-9A-Za-z",
+			[]string{"a-9Z"}, []string{"a", "a_b", "aé"}},
+		{format.IDs{Characters: "a-c-"}, "of a-c-", []string{"b-a"}, []string{"", "d"}},
+		{format.IDs{Min: 9}, "9 or more", []string{"call000001"}, []string{"call0001"}},
+		{format.IDs{Max: 40}, "1 to 40", []string{"a"}, []string{""}},
+	} {
+		if got := tt.ids.String(); got != tt.text {
+			t.Errorf("%+v is written %q, want %q", tt.ids, got, tt.text)
+		}
+		if err := tt.ids.Check(); err != nil {
+			t.Errorf("%v: %v", tt.ids, err)
+		}
+		for _, id := range tt.has {
+			if !tt.ids.Has(id) {
+				t.Errorf("%v lacks %q", tt.ids, id)
+			}
+		}
+		for _, id := range tt.not {
+			if tt.ids.Has(id) {
+				t.Errorf("%v has %q", tt.ids, id)
+			}
+		}
+	}
+}
