@@ -291,13 +291,20 @@ func customTool(v ordered.Value, path string) (name string, tool ordered.Value, 
 		if g.IsNull() {
 			g = format
 		}
-		if syntax := g.At("syntax"); syntax.Text() != "regex" {
-			return "", tool, false, unsupported(path+".format.syntax",
-				"a grammar other than a regular expression; leave the format out, and describe it")
+		definition := g.At("definition")
+		if pattern = definition.Text(); definition.Kind() != ordered.String || pattern == "" {
+			return "", tool, false, expected(path+".format.definition", "a grammar", definition)
 		}
-		if pattern = g.At("definition").Text(); pattern == "" {
-			return "", tool, false, expected(path+".format.definition", "a regular expression",
-				g.At("definition"))
+		switch syntax := g.At("syntax"); syntax.Text() {
+		case "regex":
+		case "lark":
+			var err error
+			if pattern, err = larkPattern(pattern); err != nil {
+				return "", tool, false, unsupported(path+".format.definition",
+					"the grammar: "+err.Error())
+			}
+		default:
+			return "", tool, false, expected(path+".format.syntax", `"regex" or "lark"`, syntax)
 		}
 	default:
 		return "", tool, false, expected(path+".format.type", `"text" or "grammar"`,

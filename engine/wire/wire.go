@@ -23,12 +23,13 @@
 //
 // A field that this package knows and that a stateless server of texts cannot keep to is refused:
 // images, files and audio, n above 1, logprobs, store, previous_response_id, background, tools
-// that run on the server, a grammar of a syntax that is not a regular expression. Fields that hint
-// (user, metadata, service_tier, caching) are taken and mean nothing here; so are unknown ones,
-// since clients send the extensions of many servers.
+// that run on the server. Fields that hint (user, metadata, service_tier, caching) are taken and
+// mean nothing here; so are unknown ones, since clients send the extensions of many servers.
 //
 // A custom tool takes free text. To a template it is a function with one string "input", and
-// calls of it are told apart by the tool's name: [Request.Custom].
+// calls of it are told apart by the tool's name: [Request.Custom]. Its grammar, a regular
+// expression or rules in Lark's syntax that do not name themselves, becomes the string's pattern;
+// a grammar with recursion is refused.
 //
 // # Reasoning that is handed back
 //

@@ -141,7 +141,7 @@ func TestRefusals(t *testing.T) {
 		{wire.ChatCompletions, `{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}`,
 			`messages[0].content[0].type: not supported: a part of the type "image_url"; this server reads and writes text`},
 		{wire.ChatCompletions, `{` + user + `, "tools": [{"type": "custom", "custom": {"name": "f", "format": {"type": "grammar", "grammar": {"syntax": "lark", "definition": "x"}}}}]}`,
-			`tools[0].custom.format.syntax: not supported: a grammar other than a regular expression; leave the format out, and describe it`},
+			`tools[0].custom.format.definition: not supported: the grammar: line 1: expected a definition, found "x"`},
 		{wire.ChatCompletions, `{` + user + `, "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "g"}}]}}}`,
 			`tool_choice.tools: no tool is named "g"`},
 		{wire.Responses, `{"input": "x", "previous_response_id": "resp_1"}`, `previous_response_id: not supported: this server keeps nothing between requests; send the conversation`},

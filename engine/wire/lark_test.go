@@ -1,0 +1,123 @@
+package wire
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// patch is a grammar of patches, as agents give it for a tool that edits files.
+const patch = `start: begin hunk+ end
+begin: "*** Begin Patch" LF
+end: "*** End Patch" LF?
+
+hunk: add | delete | update   // of one file
+add: "*** Add File: " filename LF added+
+delete: "*** Delete File: " filename LF
+update: "*** Update File: " filename LF move? change?
+filename: /(.+)/
+added: "+" /(.*)/ LF -> line
+move: "*** Move to: " filename LF
+change: (context | line)+ eof?
+context: ("@@" | "@@ " /(.+)/) LF
+line: ("+" | "-" | " ") /(.*)/ LF
+eof: "*** End of File" LF
+
+%import common.LF
+`
+
+func TestLarkPattern(t *testing.T) {
+	for _, c := range []struct {
+		name, grammar string
+		in, out       []string
+	}{
+		{"patch", patch,
+			[]string{"*** Begin Patch\n*** Add File: a.go\n+package a\n*** End Patch\n",
+				"*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@ f()\n-x\n+y\n" +
+					"*** Delete File: c\n*** End Patch"},
+			[]string{"", "*** Begin Patch\n*** End Patch",
+				"*** Begin Patch\n*** Add File: a\nb\n*** End Patch"}},
+		{"alternatives over lines", "start: \"a\"\n  | \"b\" x\n\n// none\nx: \"c\"~2 | \"d\"~1..2\n",
+			[]string{"a", "bcc", "bd", "bdd"}, []string{"b", "bc", "ac"}},
+		{"terminals", "start: [SIGN] INT (\",\" INT)* WS_INLINE? WORD\nSIGN.2: \"+\" | \"-\"\n" +
+			"WORD: (\"a\"..\"f\"|/[x-z]/)+\n%import common (INT, WS_INLINE)\n",
+			[]string{"1a", "-12,3 fx"}, []string{"a", "1", "1g", "--1a"}},
+		{"signs", `?start: "a.b" "(c)"i "\n\t\"\\é" "-"..":"`,
+			[]string{"a.b(C)\n\t\"\\é5", "a.b(c)\n\t\"\\é-"},
+			[]string{"axb(c)\n\t\"\\é5", "a.b(c)\n\t\"\\éx"}},
+		{"another name", "start: N \"=\" STRING\n%import common.NUMBER -> N\n" +
+			"%import common.ESCAPED_STRING -> STRING", []string{`1.5e3="a\"b"`, `7=""`},
+			[]string{`a=""`, `1="`}},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			pattern, err := larkPattern(c.grammar)
+			if err != nil {
+				t.Fatal(err)
+			}
+			re, err := regexp.Compile("^(?:" + pattern + ")$")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range c.in {
+				if !re.MatchString(text) {
+					t.Errorf("%q is not let through by %s", text, pattern)
+				}
+			}
+			for _, text := range c.out {
+				if re.MatchString(text) {
+					t.Errorf("%q is let through by %s", text, pattern)
+				}
+			}
+		})
+	}
+}
+
+func TestLarkErrors(t *testing.T) {
+	for _, c := range []struct{ grammar, want string }{
+		{"", "it has no rule start"},
+		{"x", `line 1: expected a definition, found "x"`},
+		{"start: x", "line 1: x is not defined"},
+		{"start: \"a\"\n\n  | \"b\n", `line 3: the text "b has no closing quote, or an unknown escape`},
+		{"start: \"a\" x\nx: \"b\" start?", "line 1: start names itself; only grammars without " +
+			"recursion are supported"},
+		{"start: (\"a\"", "line 1: expected ) before the end of the definition"},
+		{"start: /a/i", "line 1: /a/i: flags are not supported"},
+		{"start: /a", "line 1: a regular expression has no end"},
+		{"start: \"ab\"..\"c\"", "line 1: a range needs one character on each side"},
+		{"start: x{\"a\"}", "line 1: templates such as x are not supported"},
+		{"start: \"a\"\n%ignore \" \"", `line 2: "%ignore \" \"" is not supported; expected an ` +
+			"import of common terminals"},
+		{"start: X\n%import common.X", `line 2: there is no common terminal "X"`},
+		{"start: \"a\"\nstart: \"b\"", "line 2: start is defined in line 1 already"},
+		{"start: *", `line 1: expected a text, a regular expression, a group or a name, found "*"`},
+		{"start: " + strings.Repeat("(", 1000), "line 1: more than 200 groups and rules stand " +
+			"within each other"},
+		{strings.Repeat(" ", maxLark+1), "it has more than 65536 bytes"},
+		{doubling(), "its regular expression has more than 65536 bytes"},
+	} {
+		if _, err := larkPattern(c.grammar); err == nil || err.Error() != c.want {
+			t.Errorf("%.60q: %v, want %s", c.grammar, err, c.want)
+		}
+	}
+}
+
+// doubling is a grammar each of whose rules has the next one twice.
+func doubling() string {
+	var b strings.Builder
+	b.WriteString("start: a\n")
+	for c := 'a'; c < 'z'; c++ {
+		b.WriteString(string(c) + ": " + string(c+1) + " " + string(c+1) + "\n")
+	}
+	return b.String() + "z: \"z\"\n"
+}
+
+// FuzzLark reads any grammar: its regular expression is bounded.
+func FuzzLark(f *testing.F) {
+	f.Add(patch)
+	f.Add("start: (\"a\" | [/b/ x~2..3])+ -> y\nx: \"a\"..\"c\"i\n%import common (WS, LF)\n")
+	f.Fuzz(func(t *testing.T, grammar string) {
+		if pattern, err := larkPattern(grammar); err == nil && len(pattern) > 16*maxLark {
+			t.Errorf("%d bytes", len(pattern))
+		}
+	})
+}
