@@ -68,6 +68,7 @@ type call struct {
 	patience       time.Duration    // how long it may take to end in order after that
 	files          storage.Store    // those that the user names, in buckets too
 	exit           func(status int) // ends the process where its memory is at an end; nil: os.Exit
+	completing     bool             // a shell asks for completions
 }
 
 // grace is how long a command may take to end in order after an interrupt.
@@ -208,6 +209,7 @@ func file(stream any) *os.File {
 }
 
 func (c *call) dispatch(args []string) int {
+	c.completing = len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 	root := c.tree()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()

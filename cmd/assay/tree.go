@@ -21,6 +21,9 @@ type flagSet struct {
 	current string
 	limits  *limits        // where the command has them
 	grace   *time.Duration // where the command takes its time to end
+	// completing: a shell asks for completions. Only then are they registered: cobra keeps those of
+	// flags, and with them the flags, for as long as the process lives.
+	completing bool
 }
 
 // categoryKey is the annotation that has a flag's category.
@@ -38,7 +41,9 @@ func (f *flagSet) category(name string) {
 
 // completes lists the words that the shell offers as a flag's value.
 func (f *flagSet) completes(name string, list func() []string) {
-	f.command.RegisterFlagCompletionFunc(name, words(list))
+	if f.completing {
+		f.command.RegisterFlagCompletionFunc(name, words(list))
+	}
 }
 
 // tree makes cobra's tree of the commands. Each of them acts on c.
@@ -88,7 +93,8 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 		if !parent.HasParent() {
 			cmd.GroupID = child.group.id
 		}
-		flags := &flagSet{FlagSet: cmd.Flags(), command: cmd, current: "Flags"}
+		flags := &flagSet{FlagSet: cmd.Flags(), command: cmd, current: "Flags",
+			completing: c.completing}
 		flags.SortFlags = false
 		if child.setup != nil {
 			run := child.setup(flags)
@@ -123,7 +129,9 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 		flags.category("Help")
 		flags.BoolP("help", "h", false, "print this help")
 		flags.category("")
-		flags.completeFiles()
+		if c.completing {
+			flags.completeFiles()
+		}
 		parent.AddCommand(cmd)
 		c.add(cmd, child.within)
 	}
