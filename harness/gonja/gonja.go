@@ -41,6 +41,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,24 +53,47 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Renderer is gonja as a [chattemplate.Renderer]. It is safe for concurrent use; renders queue for
-// the one child process. The zero value is ready to use.
+// Renderer is gonja as a [chattemplate.Renderer]. It is safe for concurrent use; every render has a
+// child process of its own, which later ones use again. The zero value is ready to use.
 type Renderer struct {
 	Timeout time.Duration // for one render; zero: 10 seconds
 
-	mu    sync.Mutex
-	child *child
+	mu   sync.Mutex
+	idle []*child
 }
 
 // defaultTimeout is far beyond the need of any chat template, so that only a render that hangs
 // meets it.
 const defaultTimeout = 10 * time.Second
 
-// Close ends the child process. The renderer can be used again and then starts another.
+// Close ends the child processes. The renderer can be used again and then starts others.
 func (r *Renderer) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stop()
+	for _, c := range r.idle {
+		c.stop()
+	}
+	r.idle = nil
+}
+
+// take returns a child that nobody uses, if possible one that has the template compiled already.
+func (r *Renderer) take(template string) (*child, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.idle) == 0 {
+		return start()
+	}
+	i := max(0, slices.IndexFunc(r.idle, func(c *child) bool { return c.source == template }))
+	c := r.idle[i]
+	r.idle = slices.Delete(r.idle, i, i+1)
+	return c, nil
+}
+
+// give gives a child back.
+func (r *Renderer) give(c *child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.idle = append(r.idle, c)
 }
 
 // Compile implements [chattemplate.Renderer]: it compiles for the native engine, which guards every
@@ -105,7 +129,7 @@ func (g rendering) Render(vars ordered.Value, now func() time.Time) (string, err
 
 // request is one line to the child. Without Render it only compiles.
 type request struct {
-	Source string
+	Source string `json:",omitempty"` // empty: that of the request before
 	Vars   ordered.Value
 	Now    string // RFC 3339; empty: there is no clock
 	Render bool
@@ -117,27 +141,28 @@ type response struct {
 	Error string
 }
 
-// ask sends a request to the child, starting one if need be.
+// ask sends a request to a child, starting one if need be.
 func (r *Renderer) ask(src *source.Source, q request) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.child == nil {
-		c, err := start()
-		if err != nil {
-			return "", fmt.Errorf("gonja: the child process did not start: %w", err)
-		}
-		r.child = c
+	c, err := r.take(q.Source)
+	if err != nil {
+		return "", fmt.Errorf("gonja: the child process did not start: %w", err)
 	}
 	timeout := r.Timeout
 	if timeout == 0 {
 		timeout = defaultTimeout
 	}
-	answer, err := r.child.exchange(q, timeout)
+	if q.Source == c.source {
+		q.Source = ""
+	} else {
+		c.source = q.Source
+	}
+	answer, err := c.exchange(q, timeout)
 	if err != nil {
-		death := r.stop()
+		death := c.stop()
 		return "", &source.Error{Src: src,
 			Msg: "gonja died: " + strings.Join(nonEmpty(err.Error(), death), ": "), Err: err}
 	}
+	r.give(c)
 	if answer.Error != "" {
 		return "", &source.Error{Src: src, Msg: "gonja: " + answer.Error}
 	}
@@ -160,6 +185,7 @@ type child struct {
 	in     io.WriteCloser
 	lines  *bufio.Reader
 	stderr *headWriter
+	source string // of the template that it has compiled
 }
 
 // start runs this binary again as a worker.
@@ -208,13 +234,8 @@ func (c *child) talk(q request) (response, error) {
 	return answer, json.Unmarshal(line, &answer)
 }
 
-// stop ends the child and returns the first line of its standard error. The caller holds the lock.
-func (r *Renderer) stop() string {
-	c := r.child
-	if c == nil {
-		return ""
-	}
-	r.child = nil
+// stop ends the child and returns the first line of its standard error.
+func (c *child) stop() string {
 	c.in.Close()
 	c.cmd.Process.Kill()
 	c.cmd.Wait()

@@ -3,6 +3,7 @@ package gonja
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,20 +59,30 @@ func serve(in io.Reader, out io.Writer) {
 	requests := json.NewDecoder(bufio.NewReaderSize(in, 1<<16))
 	answers := json.NewEncoder(out)
 	answers.SetEscapeHTML(false)
+	w := new(worker)
 	for {
 		var q request
 		if requests.Decode(&q) != nil {
 			return
 		}
 		var answer response
-		text, err := answerTo(q)
+		text, err := w.answerTo(q)
 		if answer.Text = text; err != nil {
-			answer = response{Error: message(err, q.Source)}
+			answer = response{Error: message(err, w.source)}
 		}
 		if answers.Encode(answer) != nil {
 			return
 		}
 	}
+}
+
+// worker keeps the template of the last request.
+type worker struct {
+	source   string
+	compiled bool // it was tried
+	template *exec.Template
+	err      error
+	now      string // of the request
 }
 
 // message returns an error's text on one line, without the template's source, which gonja puts into
@@ -85,28 +96,37 @@ func message(err error, src string) string {
 	return source.Cut(text, 300)
 }
 
-// answerTo compiles and renders. Panics in gonja are its errors.
-func answerTo(q request) (text string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	var now func() (time.Time, error) = func() (time.Time,
-		error) {
-		return time.Parse(time.RFC3339Nano, q.Now)
+// answerTo compiles and renders.
+func (w *worker) answerTo(q request) (text string, err error) {
+	if q.Source != "" || !w.compiled {
+		w.source, w.compiled = q.Source, true
+		w.template, w.err = w.compile()
 	}
-	if q.Now == "" {
-		now = func() (time.Time, error) {
-			return time.Time{},
-				fmt.Errorf("strftime_now: there is no clock")
-		}
+	if w.now = q.Now; w.err != nil || !q.Render {
+		return "", w.err
 	}
-	template, err := compile(q.Source, now)
-	if err != nil || !q.Render {
-		return "", err
+	defer caught(&err)
+	return execute(w.template, variables(q.Vars))
+}
+
+func (w *worker) compile() (t *exec.Template, err error) {
+	defer caught(&err)
+	return compile(w.source, w.clock)
+}
+
+// caught makes a panic in gonja its error. It is deferred.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v", p)
 	}
-	return execute(template, variables(q.Vars))
+}
+
+// clock is the time that the request names.
+func (w *worker) clock() (time.Time, error) {
+	if w.now == "" {
+		return time.Time{}, errors.New("strftime_now: there is no clock")
+	}
+	return time.Parse(time.RFC3339Nano, w.now)
 }
 
 func compile(source string, now func() (time.Time, error)) (*exec.Template, error) {
@@ -143,11 +163,7 @@ type Unguarded struct{ template *exec.Template }
 
 // CompileUnguarded compiles a template. now is the clock that strftime_now shows.
 func CompileUnguarded(src *source.Source, now func() time.Time) (u *Unguarded, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer caught(&err)
 	template, err := compile(src.Text, func() (time.Time, error) { return now(), nil })
 	if err != nil {
 		return nil, err
@@ -159,11 +175,7 @@ func CompileUnguarded(src *source.Source, now func() time.Time) (u *Unguarded, e
 func (u *Unguarded) Bind(object ordered.Value) func() (string, error) {
 	vars := variables(object)
 	return func() (text string, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v", p)
-			}
-		}()
+		defer caught(&err)
 		return execute(u.template, vars)
 	}
 }
