@@ -207,6 +207,7 @@ type Observation struct {
 	jinja.Text                // the prompt, and where each byte came from (E3)
 	Trace      *jinja.Trace   // its reads, and the literals of its comparisons (E4)
 	Coverage   jinja.Coverage // which branches it took
+	Clock      bool           // whether it asked what time it is
 
 	src *source.Source
 }
@@ -231,6 +232,12 @@ func (t *Template) Observe(in Input) (Observation, error) {
 	o := t.options()
 	seen := Observation{Trace: new(jinja.Trace), src: t.Source}
 	o.Origins, o.Trace, o.Coverage = true, seen.Trace, &seen.Coverage
+	if now := o.Now; now != nil {
+		o.Now = func() time.Time {
+			seen.Clock = true
+			return now()
+		}
+	}
 	var err error
 	seen.Text, err = t.program.RenderText(t.vars(in), o)
 	if t.Mask != nil {

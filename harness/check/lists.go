@@ -372,12 +372,9 @@ func (s *Subject) checkOutside(find finder) {
 // checkEmptyPair looks for two markers that belong together with nothing between, before the first
 // message.
 func checkEmptyPair(s *Subject, find finder) {
-	for _, p := range s.preambles() {
-		if at := emptyQuotes.FindStringIndex(p.own); at != nil {
-			find(p.in.at(at[0]+2), "nothing stands between two quotes in a sentence of the "+
-				"template: %s\nconversation: %s", report.Quote(p.in.text, at[0]+2), p.in.Name)
-			break
-		}
+	if p, at := s.findOwn(emptyQuotes); at != nil {
+		find(p.in.at(at[0]+2), "nothing stands between two quotes in a sentence of the "+
+			"template: %s\nconversation: %s", report.Quote(p.in.text, at[0]+2), p.in.Name)
 	}
 	s.checkHollow(find)
 	s.checkOutside(find)

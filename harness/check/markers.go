@@ -641,6 +641,30 @@ func (s *Subject) preambles() []preamble {
 	return all
 }
 
+// findOwn finds the first match of a pattern in the preambles: of one that matches in a line, with
+// the ends of that and of the line before. Most preambles have the same lines; each is searched
+// once.
+func (s *Subject) findOwn(pattern *regexp.Regexp) (p preamble, at []int) {
+	seen := map[string]bool{}
+	for _, p := range s.preambles() {
+		for from := 0; from < len(p.own); {
+			to := len(p.own)
+			if n := strings.IndexByte(p.own[from:], '\n'); n >= 0 {
+				to = from + n + 1
+			}
+			begin := max(0, from-1)
+			if line := p.own[begin:to]; !seen[line] {
+				seen[line] = true
+				if at := pattern.FindStringIndex(line); at != nil {
+					return p, []int{begin + at[0], begin + at[1]}
+				}
+			}
+			from = to
+		}
+	}
+	return preamble{}, nil
+}
+
 // proseGlued are sentences of the template's own that run into each other, or into a block that
 // begins in the same line, and headings that run into the text below them.
 var proseGlued = regexp.MustCompile(`[a-z]{2}[.!?:]\(?[A-Z][a-z]+ [a-z]` +
@@ -650,13 +674,10 @@ var proseGlued = regexp.MustCompile(`[a-z]{2}[.!?:]\(?[A-Z][a-z]+ [a-z]` +
 
 // checkProse looks at the instructions of the template.
 func (s *Subject) checkProse(find finder) {
-	for _, p := range s.preambles() {
-		if at := proseGlued.FindStringIndex(p.own); at != nil {
-			mid := min((at[0]+at[1])/2, at[0]+shortest)
-			find(p.in.at(mid), "a sentence of the template runs into the next: "+
-				"%s\nconversation: %s", report.Quote(p.in.text, mid), p.in.Name)
-			return
-		}
+	if p, at := s.findOwn(proseGlued); at != nil {
+		mid := min((at[0]+at[1])/2, at[0]+shortest)
+		find(p.in.at(mid), "a sentence of the template runs into the next: "+
+			"%s\nconversation: %s", report.Quote(p.in.text, mid), p.in.Name)
 	}
 }
 
@@ -715,7 +736,9 @@ func checkGlued(s *Subject, find finder) {
 // headingInLine is a heading of Markdown after a sentence in the same line.
 var headingInLine = regexp.MustCompile(`[a-z][.!?:]#{1,6} [A-Z]`)
 
-func inLine(text string) bool { return headingInLine.MatchString(text) }
+func inLine(text string) bool {
+	return strings.Contains(text, "#") && headingInLine.MatchString(text)
+}
 
 // heading reports whether a text begins with a heading of Markdown.
 func heading(text string) bool {

@@ -2,7 +2,7 @@ package check
 
 import (
 	"cmp"
-	"time"
+	"sync"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
@@ -132,15 +132,21 @@ func checkRenderers(s *Subject, find finder) {
 	}
 	var refused error
 	rendered := false
+	second := sync.OnceValues(func() (chattemplate.Rendering, error) {
+		return s.Options.Renderer.Compile(s.Template.ChatTemplate().Source)
+	})
 	for _, c := range standard.Battery() {
-		written, err := s.ask(c.Request)
+		written, err := s.ask(c.Request) // the other one sees what ends within the limits alone
 		if err != nil {
 			refused = cmp.Or(refused, err)
 			continue
 		}
 		rendered = true
-		want := written.text
-		got, err := RenderWith(s.Options.Renderer, s.Template, c.Request)
+		want, got := written.text, ""
+		program, err := second()
+		if err == nil {
+			got, err = program.Render(s.Template.ChatTemplate().Vars(written.in), subject.Now)
+		}
 		if err != nil {
 			find(nowhere, "the conversation %q: %s", c.Name, first(err))
 			return
@@ -208,22 +214,18 @@ func checkClock(s *Subject, find finder) {
 	}
 	inputs := []chattemplate.Input{
 		s.Template.Caps().Fit(chat.Request{Messages: talk(userTurn)}).Input}
+	all := 1
 	for _, t := range s.talks() {
 		if t.err == nil {
-			inputs = append(inputs, t.in)
+			if all++; t.o.Clock {
+				inputs = append(inputs, t.in)
+			}
 		}
 	}
 	changed, first, now, later := 0, inputs[0], "", ""
 	for i, in := range inputs {
-		asked := false
 		vars := s.Template.ChatTemplate().Vars(in)
-		one, err1 := program.Render(vars, func() time.Time {
-			asked = true
-			return subject.Now()
-		})
-		if !asked && (i > 0 || err1 == nil) {
-			continue
-		}
+		one, err1 := program.Render(vars, subject.Now)
 		other, err2 := program.Render(vars, subject.Later)
 		if i == 0 && !judged(find, err1, err2) || err1 != nil || err2 != nil || one == other {
 			continue
@@ -236,7 +238,7 @@ func checkClock(s *Subject, find finder) {
 		at := report.Parting(now, later)
 		written := rendering{now, s.Template.ChatTemplate(), first}
 		find(written.at(at), "the prompt changes with the "+
-			"date, of %d of %d conversations\n- one day: %s\n+ another: %s", changed, len(inputs),
+			"date, of %d of %d conversations\n- one day: %s\n+ another: %s", changed, all,
 			report.Quote(now, at), report.Quote(later, at))
 	}
 }
