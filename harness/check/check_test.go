@@ -265,6 +265,18 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestTextTwice writes the text of a system message on both sides of an empty pair of markers: that
+// stands in the text and not after it.
+func TestTextTwice(t *testing.T) {
+	const twice = `{% if messages[0].role == 'system' %}{{ messages[0].content }}` +
+		`<tools></tools>{{ messages[0].content }}{% endif %}`
+	got, findings := broken(t, subject.New("test.jinja", twice+chat),
+		check.Options{Only: []string{"A122"}})
+	if got != "A122" || !strings.HasPrefix(findings[0].Text, `nothing stands between "<tools>"`) {
+		t.Errorf("breaks %q\n%+v", got, findings)
+	}
+}
+
 // TestNothingBehindAnswers checks that no rule demands a generation prompt after an answer, which a
 // template may refuse.
 func TestNothingBehindAnswers(t *testing.T) {

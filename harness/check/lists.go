@@ -362,8 +362,8 @@ func (s *Subject) checkOutside(find finder) {
 				}
 				break
 			}
-			if open = m; m.side == closing {
-				break
+			if open = m; m.side == closing || m.at < t.spans[0].to {
+				break // no pair, or it stands in the text
 			}
 		}
 	}
