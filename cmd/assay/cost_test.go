@@ -6,13 +6,13 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/goassay/assay/harness/bench"
+	"github.com/goassay/assay/harness/gc"
 )
 
 // The bars of the processor time that `assay check` takes for a template.
@@ -34,7 +34,7 @@ func TestCheckCost(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no templates in %s (%v)", dir, err)
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as main sets it
+	defer gc.Set()()
 	type cost struct {
 		name string
 		time.Duration

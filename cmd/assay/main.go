@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/gc"
 	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/visible"
 )
@@ -160,7 +161,7 @@ func (c *call) interrupted(err error) bool {
 }
 
 func main() {
-	debug.SetGCPercent(400) // short runs on small heaps: memory is cheaper than time
+	gc.Set()
 	c := &call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
 	os.Exit(c.main(os.Args[1:]))
 }

@@ -12,10 +12,10 @@
 //
 // The bars measure the time that the process spends on a processor, its garbage collection
 // included, on one core (GOMAXPROCS=1): on a machine that is shared, the time on the wall measures
-// the neighbours. Where the system does not tell that time, they measure the time on the wall.
-// Every work has a process of its own. [Rounds] goes round them several times, so that a machine
-// that gets slower in between slows all of them, and gives the median of the rounds with the least
-// and the most.
+// the neighbours. The collector is set as the command sets it (package gc). Where the system does
+// not tell that time, they measure the time on the wall. Every work has a process of its own.
+// [Rounds] goes round them several times, so that a machine that gets slower in between slows all
+// of them, and gives the median of the rounds with the least and the most.
 //
 // # Inputs
 //

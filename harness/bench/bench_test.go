@@ -7,6 +7,7 @@ import (
 
 	"github.com/goassay/assay/harness/bench"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/gc"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -25,6 +26,7 @@ func load(b testing.TB) *bench.Inputs {
 
 // BenchmarkWorks runs the works that have a bar.
 func BenchmarkWorks(b *testing.B) {
+	defer gc.Set()()
 	works, err := load(b).Works()
 	if err != nil {
 		b.Fatal(err)
@@ -51,6 +53,7 @@ func BenchmarkWorks(b *testing.B) {
 
 // BenchmarkCheck runs the automatic checks on every template, compiling it included.
 func BenchmarkCheck(b *testing.B) {
+	defer gc.Set()()
 	in := load(b)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/goassay/assay/harness/gc"
 )
 
 // Sample holds the times of a work's rounds for one operation.
@@ -105,10 +107,11 @@ func Rounds(all []*Process, rounds int, progress func(round int, p *Process)) ([
 	return samples, nil
 }
 
-// Serve is the child's side: it measures a round of a work for every line that comes, on one core,
-// until the input ends.
+// Serve is the child's side: it measures a round of a work for every line that comes, on one core
+// and with the command's collector, until the input ends.
 func (w Work) Serve(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(1)
+	gc.Set()
 	before, op, err := w.Make()
 	if err != nil {
 		return err

@@ -2,12 +2,13 @@ package live
 
 import (
 	"os"
-	"runtime/debug"
 	"testing"
+
+	"github.com/goassay/assay/harness/gc"
 )
 
 // TestMain lets garbage wait as the command does: memory is cheaper than time.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	gc.Set()
 	os.Exit(m.Run())
 }
