@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
@@ -44,7 +45,8 @@ func atomize(text string, runs []jinja.Run, p Probe) []Atom {
 	if !p.Form.Blocks.IsZero() {
 		thought, said = p.Form.Blocks.Paths()
 	}
-	atoms := make([]Atom, 0, len(runs))
+	room := scratch.Get().(*[]Atom) // most runs have neighbours of their meaning
+	atoms := (*room)[:0]
 	pos, start := 0, 0 // start is where the last atom begins
 	for _, run := range runs {
 		at := classify(run, answer, thought, said)
@@ -61,8 +63,16 @@ func atomize(text string, runs []jinja.Run, p Probe) []Atom {
 		}
 		atoms, start = append(atoms, at), pos-len(at.Text)
 	}
-	return slices.Clip(atoms)
+	kept := make([]Atom, len(atoms))
+	copy(kept, atoms)
+	clear(atoms)
+	*room = atoms
+	scratch.Put(room)
+	return kept
 }
+
+// scratch has room for atoms while they are made.
+var scratch = sync.Pool{New: func() any { return new([]Atom) }}
 
 // namedIDs cuts ids that hold the call's name (see [chat.NamedID]) into the name, the number and
 // the text around them.

@@ -152,8 +152,8 @@ func (o *Observer) input(p Probe) chattemplate.Input {
 // alike returns the rendering of a probe from that of another one, which has been seen and differs
 // in one variable that the template did not look up (E4); nil if there is none.
 func (o *Observer) alike(p Probe) *Rendering {
-	other := func(variable string, change func(*Probe)) *Rendering {
-		r := o.seen[string(o.key(p.With(change)))]
+	other := func(variable string, of Probe) *Rendering {
+		r := o.seen[string(o.key(of))]
 		if r == nil || r.LooksUp(variable) {
 			return nil
 		}
@@ -161,12 +161,16 @@ func (o *Observer) alike(p Probe) *Rendering {
 		same.Probe = p
 		return &same
 	}
-	r := other("add_generation_prompt", func(p *Probe) { p.Generate = !p.Generate })
+	of := p
+	of.Generate = !p.Generate
+	r := other("add_generation_prompt", of)
 	if r == nil {
-		r = other("tools", func(p *Probe) { p.Tools = !p.Tools })
+		of.Generate, of.Tools = p.Generate, !p.Tools
+		r = other("tools", of)
 	}
 	if last := len(p.Kwargs) - 1; r == nil && last >= 0 {
-		r = other(p.Kwargs[last].Key, func(p *Probe) { p.Kwargs = p.Kwargs[:last] })
+		of.Tools, of.Kwargs = p.Tools, p.Kwargs[:last]
+		r = other(p.Kwargs[last].Key, of)
 	}
 	return r
 }
