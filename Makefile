@@ -98,8 +98,8 @@ publish: ## survey the Hub, from where the last run stopped, and write the site 
 	ASSAY=out/assay ci/scale/publish.sh out/hub $(DATE)
 
 .PHONY: drift
-drift: ## seed edits of every class in all families between two surveys, and print how each is classed
-	$(GO) test ./harness/census -run TestDrift -count 1 -v -timeout 30m -args -every=1
+drift: ## seed edits of every class in all families between two surveys, and print how each is classed: EVERY=6 REST=0 for a sixth
+	$(GO) test ./harness/census -run TestDrift -count 1 -v -timeout 30m -args -every=$(or $(EVERY),1) -rest=$(or $(REST),0)
 
 .PHONY: crawl
 crawl: ## list 100,000 repositories of a Hub on loopback and fetch their templates, killed in between; needs no network
@@ -212,10 +212,10 @@ live-race: ## the binding and one family's battery under the race detector
 	@ci/llama.sh $(GO) test -race -tags llama -count 1 -run TestBattery ./harness/live
 
 .PHONY: engines
-engines: ## set up other engines and renderers and hold them to the corpus: ENGINE=sglang for one; the results go to out/engines.jsonl
+engines: ## set up other engines and renderers and hold them to the corpus: ENGINE=sglang for one; the results go to out/engines.jsonl, the readings into the program
 	@ci/engines.sh $(ENGINE)
 	@mkdir -p out
-	$(GO) run ./cmd/assay engines run --results out/engines.jsonl --page out/engines.md --html out/engines.html $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
+	$(GO) run ./cmd/assay engines run --results out/engines.jsonl --page out/engines.md --html out/engines.html --published harness/engines/published.jsonl --date $$(date -u +%F) $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
 
 .PHONY: faults
 faults: ## put the ten faults of the matrix with the smallest digests to their engines, without our adapters: ENGINE=smg for one

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/engines"
@@ -43,12 +44,16 @@ output, or in --results, where those of other runs stay.`,
 		flags.StringVar(&r.results, "results", "", "`FILE` of JSON lines to merge the results into")
 		flags.StringVar(&r.page, "page", "", "write the tables into the Markdown `FILE`")
 		flags.StringVar(&r.html, "html", "", "write one page that stands alone into `FILE`")
+		flags.StringVar(&r.published, "published", "", "`FILE` in which the engine's readings of "+
+			"the families' templates are replaced, with --date")
+		flags.StringVar(&r.date, "date", "", "the `DATE` of the run, as 2026-01-31")
 		return r.run
 	},
 }
 
 type enginesRun struct {
 	corpus, only, results, page, html string
+	published, date                   string
 	emitted                           bool
 	known                             []string
 }
@@ -73,6 +78,12 @@ func (r *enginesRun) run(c *call) error {
 	if err != nil {
 		return err
 	}
+	published := new(engines.Published)
+	if r.published != "" {
+		if published, err = r.readPublished(); err != nil {
+			return err
+		}
+	}
 	var ran []engines.Result
 	out := json.NewEncoder(c.data())
 	out.SetEscapeHTML(false)
@@ -83,6 +94,9 @@ func (r *enginesRun) run(c *call) error {
 		}
 		defer a.Close()
 		fmt.Fprintf(c.stderr, "%s %s\n", a.Engine, a.Version)
+		if r.published != "" && a.Parses() {
+			published.Begin(a.Description, r.date)
+		}
 		for i := range loaded.Families {
 			f := &loaded.Families[i]
 			if !strings.Contains(f.Name, r.only) || len(f.Cases) == 0 {
@@ -98,6 +112,9 @@ func (r *enginesRun) run(c *call) error {
 			if !r.emitted && a.Parses() {
 				if choice, err = a.Pick(c.ctx, s); err != nil {
 					return err
+				}
+				if r.published != "" {
+					published.Add(a.Engine, f.Name, s, choice)
 				}
 				if err := a.Run(c.ctx, s, cases, choice, take); err != nil {
 					return err
@@ -136,6 +153,15 @@ func (r *enginesRun) run(c *call) error {
 			return err
 		}
 	}
+	if r.published != "" {
+		text, err := published.Text()
+		if err != nil {
+			return err
+		}
+		if err := outfile.Write(r.published, outfile.Text(text)); err != nil {
+			return err
+		}
+	}
 	for _, f := range []struct {
 		name string
 		text func() string
@@ -162,13 +188,36 @@ func (r *enginesRun) run(c *call) error {
 	return nil
 }
 
+// readPublished reads the file of --published; one that is not there is empty.
+func (r *enginesRun) readPublished() (*engines.Published, error) {
+	if _, err := time.Parse(time.DateOnly, r.date); err != nil {
+		return nil, usageError{fmt.Errorf("--published needs the date of the run, as "+
+			"--date 2026-01-31: %w", err)}
+	}
+	if r.only != "" || r.emitted {
+		return nil, usageError{errors.New("--published takes the readings of all families: leave " +
+			"out --run and --emitted")}
+	}
+	text, err := os.ReadFile(r.published)
+	if errors.Is(err, fs.ErrNotExist) { // the first run
+		return new(engines.Published), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return engines.ReadPublished(text)
+}
+
 var enginesPickCommand = command{
 	name: "pick", args: "TEMPLATE...", takes: arity{1, -1, "a template"}, files: templateFiles,
 	short: "find the parsers of an engine that read a template's turns",
 	long: `Every parser of the engine is tried on the template's own turns. The exit status is 1
 where a parser that --tool or --reasoning names does not read them, and where the engine's own
 detection picks one that does not. Of several templates each takes a line, and the last line counts
-those whose calls the engine's own choice reads.`,
+those whose calls the engine's own choice reads.
+
+Where the engine is not installed, the readings answer that were published last: those of the
+family whose template has the same format.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := new(enginesPick)
 		flags.StringVar(&p.engine, "engine", "", "the `ENGINE`: a folder under ci/engines that "+
@@ -193,22 +242,14 @@ type enginesPick struct {
 }
 
 func (p *enginesPick) run(c *call) error {
-	command := strings.Fields(p.adapter)
-	switch {
-	case p.engine == "" && p.adapter == "":
+	if p.engine == "" && p.adapter == "" {
 		return usageError{fmt.Errorf("name an engine with --engine or an adapter with --adapter")}
-	case p.adapter == "":
-		command = []string{filepath.Join("ci", "engines", p.engine, "run")}
-		if _, err := os.Stat(command[0]); err != nil {
-			return fmt.Errorf("%w; run this in Assay's repository, after `make engines "+
-				"ENGINE=%s`, or give --adapter", err, p.engine)
-		}
 	}
-	a, err := engines.Start(c.ctx, command, nil)
+	pick, end, err := p.picker(c)
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer end()
 	known, err := readReasons(p.known)
 	if err != nil {
 		return err
@@ -220,7 +261,7 @@ func (p *enginesPick) run(c *call) error {
 		if err != nil {
 			return err
 		}
-		report, err := p.pick(c, a, src)
+		report, err := p.pick(c, pick, src)
 		if err != nil && len(c.args) == 1 {
 			return err
 		}
@@ -239,6 +280,8 @@ func (p *enginesPick) run(c *call) error {
 				return err
 			}
 			fmt.Fprintf(c.data(), "%s\n", text)
+		case p.json:
+			fmt.Fprintf(c.stderr, "%s: %s\n", src.Name, report.Line(err))
 		case len(c.args) > 1:
 			fmt.Fprintf(c.stdout, "%s: %s\n", src.Name, report.Line(err))
 		default:
@@ -254,22 +297,71 @@ func (p *enginesPick) run(c *call) error {
 	return nil
 }
 
+// picker returns the function that answers for a template: the engine, or, where it is not
+// installed, the readings that were published. end gives its process back.
+func (p *enginesPick) picker(c *call) (pick func(*engines.Subject) (engines.PickReport, error),
+	end func(), err error) {
+	named := engines.Parser{Tool: p.tool, Reasoning: p.reasoning}
+	command := strings.Fields(p.adapter)
+	if p.adapter == "" {
+		command = []string{filepath.Join("ci", "engines", p.engine, "run")}
+		for _, needed := range []string{command[0], filepath.Join(".deps", "engines", p.engine)} {
+			if _, err := os.Stat(needed); errors.Is(err, fs.ErrNotExist) {
+				pick, err := p.published(named)
+				return pick, func() {}, err
+			}
+		}
+	}
+	a, err := engines.Start(c.ctx, command, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(s *engines.Subject) (engines.PickReport, error) {
+		choice, err := a.Pick(c.ctx, s)
+		if err != nil {
+			return engines.PickReport{}, err
+		}
+		return engines.NewPick(a.Description, choice, named), nil
+	}, a.Close, nil
+}
+
+// published returns the function that answers by the readings that were published.
+func (p *enginesPick) published(named engines.Parser) (
+	func(*engines.Subject) (engines.PickReport, error), error) {
+	install := fmt.Sprintf("run `make engines ENGINE=%s` in Assay's repository, and this command "+
+		"there, or give --adapter", p.engine)
+	if len(p.known) > 0 {
+		return nil, fmt.Errorf("%s is not installed, and its own choice, which --known is about, "+
+			"is not published; %s", p.engine, install)
+	}
+	published, err := engines.ReadPublished(engines.PublishedReadings)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := families.Load(corpus.FS)
+	if err != nil {
+		return nil, err
+	}
+	return func(s *engines.Subject) (engines.PickReport, error) {
+		report, err := published.Pick(loaded, p.engine, s, named)
+		if err != nil {
+			return report, fmt.Errorf("%s is not installed, and %w; to try its parsers on the "+
+				"template's own turns %s", p.engine, err, install)
+		}
+		return report, nil
+	}, nil
+}
+
 // pick tries the parsers on one template.
-func (p *enginesPick) pick(c *call, a *engines.Adapter,
+func (p *enginesPick) pick(c *call, pick func(*engines.Subject) (engines.PickReport, error),
 	src subject.Source) (engines.PickReport, error) {
-	none := engines.PickReport{Template: src.Name}
 	s, err := engines.NewSubject(src.Limited(within(c, lookedAt)))
 	if err != nil {
-		return none, err
+		return engines.PickReport{Template: src.Name}, err
 	}
-	choice, err := a.Pick(c.ctx, s)
-	if err != nil {
-		return none, err
-	}
-	report := engines.NewPick(a.Description, choice,
-		engines.Parser{Tool: p.tool, Reasoning: p.reasoning})
+	report, err := pick(s)
 	report.Template = src.Name
-	return report, nil
+	return report, err
 }
 
 var enginesJudgeCommand = command{

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"github.com/goassay/assay/harness/results"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,19 +12,26 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/census"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/mutate"
+	"github.com/goassay/assay/harness/results"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/survey"
 )
 
-// every chooses the families of TestDrift: each of so many; 1 takes all.
-var every = flag.Int("every", 12, "TestDrift takes one of so many families")
+// every and rest choose the families of TestDrift: each of so many; 1 takes all. The parts of all
+// rests are all families.
+var (
+	every = flag.Int("every", 12, "TestDrift takes one of so many families")
+	rest  = flag.Int("rest", 0, "TestDrift takes the families whose number leaves this rest")
+)
 
 const (
 	broken    = "{% endif %}"
@@ -78,8 +84,13 @@ func edits(t *testing.T, text string) []edit {
 	caps := e.Caps()
 	if caps.SystemRole {
 		add("the system's message refused", text, refuses+text, "breaking")
-		// Where a template refuses it, requests have it folded into the first turn.
-		add("the system's message accepted", refuses+text, text, "risky")
+		// Where a template refuses it, requests have it folded into the first turn. Some templates
+		// fold it there themselves, so that no prompt changes.
+		class := "risky"
+		if systemPrompt(t, refuses+text) == systemPrompt(t, text) {
+			class = "safe"
+		}
+		add("the system's message accepted", refuses+text, text, class)
 	}
 	if caps.Tools {
 		add("the tools ignored", text, "{% set tools = none %}"+text, "breaking")
@@ -89,11 +100,34 @@ func edits(t *testing.T, text string) []edit {
 	return all
 }
 
+// systemPrompt is the prompt of a conversation that begins with a system's message.
+func systemPrompt(t *testing.T, text string) string {
+	t.Helper()
+	e, err := engine.Compile(engine.Source{Text: text}, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := ordered.ParseString(`{"messages": [
+		{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello."}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := chat.ParseRequest(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt, err := e.Render(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prompt.Text
+}
+
 // bare is a text without its white space.
 func bare(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// TestDrift seeds edits of every class between two manifests, and demands that at least 95% of the
-// places are classed rightly. It prints the table.
+// TestDrift seeds edits of every class between two manifests, and demands that of each class at
+// least 95% are classed rightly. It prints the table.
 func TestDrift(t *testing.T) {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
@@ -108,7 +142,7 @@ func TestDrift(t *testing.T) {
 		if !f.Own {
 			continue
 		}
-		if own++; own%*every != 0 {
+		if own++; own%*every != *rest%*every {
 			continue
 		}
 		text, err := loaded.Text(f.Name)
@@ -173,14 +207,16 @@ func TestDrift(t *testing.T) {
 			row += fmt.Sprintf("%20d", table[[2]string{was, is}])
 			sum += table[[2]string{was, is}]
 		}
-		if t.Log(row); sum == 0 {
+		t.Log(row)
+		switch same := table[[2]string{was, was}]; {
+		case sum == 0:
 			t.Errorf("no edit of the class %q was seeded", was)
+		case same*100 < 95*sum:
+			t.Errorf("%d of %d edits of the class %q are classed rightly, expected 95%%", same,
+				sum, was)
 		}
 	}
 	t.Logf("%d of %d edits are classed rightly", right, len(want))
-	if right*100 < 95*len(want) {
-		t.Errorf("%d of %d edits are classed rightly, expected 95%%", right, len(want))
-	}
 }
 
 // surveyed judges a manifest, and returns the file with the results.

@@ -27,6 +27,9 @@ type Case struct {
 	// Full is the message wanted with the part that the request gave, of a message that is
 	// continued; engines return either.
 	Full *Message
+	// End, of a turn of a template, is the token that ended it where that is not the one that ends
+	// the others. Servers cut such a token off, or keep it for their parser.
+	End string
 }
 
 // Subject is a template that engines are asked about.
@@ -59,6 +62,22 @@ func specialTokens(plan *engine.Plan, f *format.Format, prefill string) []string
 	return slices.Compact(tokens)
 }
 
+// vocabulary returns the markers that a tokeniser of the template's model could hold: those in its
+// source and those that its turns and prompts have, which a macro may put together.
+func (s *Subject) vocabulary() []string {
+	a := s.Template.Analysis()
+	texts := slices.Concat([]string{s.Source.Text, a.Format.Header}, a.Format.End, a.Prefills)
+	for _, shape := range s.Template.Verify().Shapes {
+		texts = append(texts, shape.Turn)
+	}
+	var tokens []string
+	for _, text := range texts {
+		tokens = append(tokens, marker.FindAllString(text, -1)...)
+	}
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
+}
+
 // request makes the part of an adapter's request that is the same for all ways to cut an output.
 func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []string, output string,
 	reason chat.FinishReason) (Request, error) {
@@ -78,7 +97,7 @@ func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []str
 		Request: value, Prompt: plan.Prompt.Text,
 		Prefill: prefill, ReasoningOpen: turns.LeavesOpen(f, prefill), Output: output,
 		Reason:        string(reason),
-		SpecialTokens: specialTokens(plan, f, prefill)}, nil
+		SpecialTokens: specialTokens(plan, f, prefill), Vocabulary: s.vocabulary()}, nil
 }
 
 // CorpusCases returns the cases of a family that parse an output, with the family's own template.
@@ -162,7 +181,10 @@ func (s *Subject) Turns() ([]Case, error) {
 		}
 		r.Prompt, r.Prefill = turn.Prompt, turn.Prefill
 		cases[i] = Case{ID: turn.Name, Family: s.Source.Name, About: turn.Name, Tools: turn.Tools,
-			Request: r, Want: messageOf(turn.Message)}
+			Request: r, Want: messageOf(turn.Message), End: turn.End}
+		if ends := s.Template.Analysis().Format.End; len(ends) > 0 && turn.End == ends[0] {
+			cases[i].End = ""
+		}
 	}
 	return cases, nil
 }

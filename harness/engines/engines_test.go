@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -179,6 +180,95 @@ func TestPickAndRun(t *testing.T) {
 	again, err := engines.ReadMatrix(name)
 	if err != nil || again.Markdown() != m.Markdown() {
 		t.Errorf("read back: %v\n%s", err, again.Markdown())
+	}
+}
+
+// TestPublished has readings that were published answer for a template of another text and the same
+// format, and not for one of another format.
+func TestPublished(t *testing.T) {
+	a, err := start(t, "right")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := hermes(t)
+	choice, err := a.Pick(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var run engines.Published
+	run.Begin(a.Description, "2026-01-31")
+	run.Add("fake", "hermes", s, choice)
+	text, err := run.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, err := engines.ReadPublished([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjectOf := func(name, text string) *engines.Subject {
+		t.Helper()
+		s, err := engines.NewSubject(subject.New(name, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	same := subjectOf("mine", "{# of my own #}"+s.Source.Text)
+	report, err := published.Pick(c, "fake", same, engines.Parser{Tool: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := report.Published; got == nil || *got != (engines.Origin{"2026-01-31", "hermes"}) {
+		t.Errorf("the origin is %+v", got)
+	}
+	if len(report.Tools) != 2 || report.Tools[0].Parser != "right" ||
+		report.Tools[0].Read != choice.Tools[0].Read || report.Tools[1].Of != report.Tools[0].Of {
+		t.Errorf("the readings are %+v, the engine's own are %+v", report.Tools, choice.Tools)
+	}
+	if len(report.Faults) != 1 {
+		t.Errorf("a parser that reads nothing was named, and the faults are %q", report.Faults)
+	}
+	if text := report.String(); !strings.Contains(text, "published on 2026-01-31, of the family") {
+		t.Errorf("the answer does not tell where it is from:\n%s", text)
+	}
+	other := subjectOf("other", strings.ReplaceAll(s.Source.Text, "tool_call>", "use>"))
+	_, err = published.Pick(c, "fake", other, engines.Parser{})
+	if none := new(engines.NoFamilyError); !errors.As(err, &none) {
+		t.Errorf("a template of another format: %v", err)
+	}
+	_, err = published.Pick(c, "real", same, engines.Parser{})
+	if err == nil || !strings.Contains(err.Error(), "there are those of fake") {
+		t.Errorf("an engine without readings: %v", err)
+	}
+	if _, err := engines.ReadPublished([]byte(text + "{}\n")); err == nil ||
+		!strings.HasPrefix(err.Error(), "line 3 of") {
+		t.Errorf("a line that is none: %v", err)
+	}
+}
+
+// TestPublishedReadings reads the readings in the program. One of a template that the corpus has no
+// more answers nothing, and few are.
+func TestPublishedReadings(t *testing.T) {
+	published, err := engines.ReadPublished(engines.PublishedReadings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := published.Engines()
+	if len(names) < 8 {
+		t.Errorf("there are readings of %q, expected at least eight engines", names)
+	}
+	if stale := published.Stale(c); len(stale)*10 > len(names)*len(c.Families) {
+		t.Errorf("%d readings are of templates that the corpus has no more: run `make engines`\n%q",
+			len(stale), stale)
 	}
 }
 

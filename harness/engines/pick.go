@@ -13,9 +13,17 @@ type PickReport struct {
 	Engine   string `json:"engine"`
 	Version  string `json:"version"`
 	Choice
+	// Published is where the readings are from, where the engine did not answer itself.
+	Published *Origin `json:"published,omitempty"`
 	// Faults are sentences about a parser that was named, or that the engine picks by itself, and
 	// that does not read the template's turns.
 	Faults []string `json:"faults"`
+}
+
+// Origin names readings that were published: those of a family, of the run of a date.
+type Origin struct {
+	Date   string `json:"date"`
+	Family string `json:"family"`
 }
 
 // NewPick judges a choice against the parsers that somebody means to use; empty names are not
@@ -33,9 +41,12 @@ func NewPick(d Description, choice Choice, named Parser) PickReport {
 			r.Faults = append(r.Faults,
 				fmt.Sprintf("%s has no parser of %s named %q", d.Engine, what, name))
 		default:
-			r.Faults = append(r.Faults, fmt.Sprintf("%s %s for %s, which reads %d of the "+
-				"template's %d turns\n%s", who, name, what, reading.Read, reading.Of,
-				reading.Witness))
+			fault := fmt.Sprintf("%s %s for %s, which reads %d of the template's %d turns", who,
+				name, what, reading.Read, reading.Of)
+			if reading.Witness != "" {
+				fault += "\n" + reading.Witness
+			}
+			r.Faults = append(r.Faults, fault)
 		}
 	}
 	judge("calls", "you named", named.Tool, choice.Tools)
@@ -52,8 +63,19 @@ func NewPick(d Description, choice Choice, named Parser) PickReport {
 func (r PickReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", r.Engine, r.Version)
+	if p := r.Published; p != nil {
+		fmt.Fprintf(&b, "the engine is not installed: these are the readings that were published "+
+			"on %s, of the family %s, whose template has the same format\n", p.Date, p.Family)
+	}
 	list := func(what string, readings []Reading) {
-		if len(readings) == 0 {
+		switch {
+		case len(readings) > 0:
+		case what == "calls" && r.Undisclosed:
+			b.WriteString("calls: the template shows tools to the model and never writes a call, " +
+				"so that it does not tell how its model spells one; name the parser that the " +
+				"model's publisher names\n")
+			return
+		default:
 			fmt.Fprintf(&b, "%s: the template writes none that could be tried\n", what)
 			return
 		}
@@ -122,7 +144,11 @@ func (r PickReport) Line(err error) string {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return "not judged: " + text
 	}
-	if len(r.Tools) == 0 {
+	switch {
+	case len(r.Tools) > 0:
+	case r.Undisclosed:
+		return "shows tools and writes no calls"
+	default:
 		return "writes no calls"
 	}
 	var fit []string
@@ -132,6 +158,9 @@ func (r PickReport) Line(err error) string {
 		}
 	}
 	own := "no detection"
+	if p := r.Published; p != nil {
+		own = fmt.Sprintf("as the family %s on %s", p.Family, p.Date)
+	}
 	if r.Detected != nil {
 		switch name := r.Detected.Tool; {
 		case name == "":

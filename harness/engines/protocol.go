@@ -48,7 +48,7 @@ import (
 )
 
 // Request is one line to an adapter. Op decides which of the other fields are there: "describe" has
-// none, "detect" has Template and SpecialTokens, "render" has Template and Vars, "parse" has all
+// none, "detect" has Template and Vocabulary, "render" has Template and Vars, "parse" has all
 // that apply.
 type Request struct {
 	ID string `json:"id"`
@@ -72,8 +72,9 @@ type Request struct {
 	// Reason is why the output ended: "stop" or "length".
 	Reason string `json:"reason,omitempty"`
 	// SpecialTokens are the markers of the format that a tokeniser of this family could hold as
-	// single tokens.
+	// single tokens, Vocabulary all markers that the template spells.
 	SpecialTokens []string `json:"special_tokens,omitempty"`
+	Vocabulary    []string `json:"vocabulary,omitempty"`
 	// Parser names the engine's parsers to use; empty names leave a part unparsed.
 	Parser *Parser `json:"parser,omitempty"`
 	// ResponseTemplate is transformers' object for this template, where there is one.

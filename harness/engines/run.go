@@ -136,7 +136,16 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 		}
 		return best, err
 	}
-	name, err := try(tied(choice.Tools), func(n string) Parser { return Parser{n, best.Reasoning} })
+	tools := tied(choice.Tools)
+	if len(choice.Tools) == 0 &&
+		slices.ContainsFunc(cases, func(c Case) bool { return len(c.Want.Calls) > 0 }) {
+		// The template shows tools and never writes a call: its model has a spelling of its own.
+		tools = append([]string{""}, a.ToolParsers...)
+		if choice.Detected != nil {
+			tools = leading(tools, choice.Detected.Tool)
+		}
+	}
+	name, err := try(tools, func(n string) Parser { return Parser{n, best.Reasoning} })
 	if err != nil {
 		return best, err
 	}
@@ -242,10 +251,13 @@ func streamDiffers(batch, stream Message) string {
 // Choice is the result of [Adapter.Pick]: the engine's own detection, the parser that reads most,
 // and the turns that each reads.
 type Choice struct {
-	Best     Parser    `json:"best"`
-	Detected *Parser   `json:"detected,omitempty"` // the engine's own choice, where it makes one
-	Tools    []Reading `json:"tools"`              // by how much they read, best first
-	Thoughts []Reading `json:"reasoning"`
+	Best Parser `json:"best"`
+	// Undisclosed reports whether the template shows tools to its model and never writes a call, so
+	// that there are none to try.
+	Undisclosed bool      `json:"undisclosed,omitempty"`
+	Detected    *Parser   `json:"detected,omitempty"` // the engine's own choice, where it makes one
+	Tools       []Reading `json:"tools"`              // by how much they read, best first
+	Thoughts    []Reading `json:"reasoning"`
 }
 
 // Reading is how many of a template's turns a parser reads.
@@ -278,15 +290,12 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	var choice Choice
+	choice := Choice{Undisclosed: s.Template.Analysis().Format.Undisclosed}
 	if a.ByTemplate {
-		return a.own(ctx, turns)
+		return a.own(ctx, turns, choice)
 	}
-	tokens := []string(nil)
-	if len(turns) > 0 {
-		tokens = turns[0].Request.SpecialTokens
-	}
-	answer, err := a.Ask(ctx, Request{Op: "detect", Template: s.Source.Text, SpecialTokens: tokens})
+	answer, err := a.Ask(ctx, Request{Op: "detect", Template: s.Source.Text,
+		Vocabulary: s.vocabulary()})
 	if err != nil {
 		return Choice{}, err
 	}
@@ -347,7 +356,8 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 const byTemplate = "the one that it makes of the template"
 
 // own tries the parser that an engine makes of a template, as the one that it picks.
-func (a *Adapter) own(ctx context.Context, turns []Case) (choice Choice, err error) {
+func (a *Adapter) own(ctx context.Context, turns []Case, choice Choice) (Choice, error) {
+	var err error
 	choice.Detected = &Parser{byTemplate, byTemplate}
 	try := func(cases []Case, reads func(*Case, Message) string) ([]Reading, error) {
 		if len(cases) == 0 {
@@ -387,13 +397,18 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
 			c := &cases[i]
 			request, p := c.Request, parser(name)
 			request.Parser = &p
-			answer, err := a.Ask(ctx, request)
+			text, err := a.misread(ctx, c, request, reads)
+			if err == nil && text != "" && c.End != "" {
+				// Servers that keep the token hand it to the parser.
+				request.Output += c.End
+				var kept string
+				if kept, err = a.misread(ctx, c, request, reads); kept == "" {
+					text = ""
+				}
+				request.Output = c.Request.Output
+			}
 			if err != nil {
 				return nil, err
-			}
-			text := answer.Error + answer.Unsupported
-			if answer.Message != nil {
-				text = reads(c, *answer.Message)
 			}
 			if text == "" {
 				r.Read++
@@ -412,6 +427,16 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
 	}
 	slices.SortStableFunc(all, func(x, y Reading) int { return y.Read - x.Read })
 	return all, nil
+}
+
+// misread returns the fault in an engine's reading of a request; "" where there is none.
+func (a *Adapter) misread(ctx context.Context, c *Case, r Request,
+	reads func(*Case, Message) string) (string, error) {
+	answer, err := a.Ask(ctx, r)
+	if err != nil || answer.Message == nil {
+		return answer.Error + answer.Unsupported, err
+	}
+	return reads(c, *answer.Message), nil
 }
 
 // readsCalls returns the faults in the calls of a message; where a call stands, its reasoning is

@@ -28,6 +28,7 @@ type Turn struct {
 	// Prompt is the rendered prompt, Prefill the end of it that belongs to the answer.
 	Prompt, Prefill string
 	Output          string // without the token that ends it
+	End             string // that token; "" where the turn has none
 	Message         chat.Message
 }
 
@@ -71,7 +72,8 @@ func Of(t *engine.Template) ([]Turn, error) {
 		}
 		output, prompted := strings.CutPrefix(shape.Turn, prefill)
 		turn := Turn{Name: shape.Name, Tools: shape.Tools, Request: r, JSON: value,
-			Prompt: plan.Prompt.Text, Prefill: prefill, Output: withoutEnd(output, f.End)}
+			Prompt: plan.Prompt.Text, Prefill: prefill}
+		turn.Output, turn.End = cutEnd(output, f.End)
 		if !prompted && f.Reasoning.Close.Text != "" && LeavesOpen(&f, prefill) {
 			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes
 			// on with the text that the template shows.
@@ -99,15 +101,15 @@ func Of(t *engine.Template) ([]Turn, error) {
 	return turns, nil
 }
 
-// withoutEnd takes the end of a turn off an output: it is a token on which servers stop, and no
-// parser sees it.
-func withoutEnd(output string, ends []string) string {
+// cutEnd takes the end of a turn off an output: it is a token on which servers stop, and no parser
+// sees it.
+func cutEnd(output string, ends []string) (text, end string) {
 	for _, end := range ends {
 		if cut, ok := strings.CutSuffix(output, end); ok && end != "" {
-			return cut
+			return cut, end
 		}
 	}
-	return output
+	return output, ""
 }
 
 // LeavesOpen reports whether a prefill leaves reasoning open, by the markers as they are.

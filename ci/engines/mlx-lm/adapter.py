@@ -68,7 +68,7 @@ def describe(_):
 def detect(r):
     tokenizer = types.SimpleNamespace(
         chat_template=r["template"],
-        get_vocab=lambda: {t: i for i, t in enumerate(r.get("special_tokens") or [])},
+        get_vocab=lambda: {t: i for i, t in enumerate(r.get("vocabulary") or [])},
     )
     return {"parser": {"tool": INFER(tokenizer) or "", "reasoning": ""}}
 

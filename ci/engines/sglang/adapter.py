@@ -28,7 +28,7 @@ def describe(_):
 
 
 class Vocabulary:
-    """The question of detection to a tokeniser: which added tokens there are."""
+    """The questions of detection and parsers to a tokeniser: which added tokens there are."""
 
     def __init__(self, tokens):
         self.tokens = {t: i for i, t in enumerate(tokens)}
@@ -49,7 +49,7 @@ class Vocabulary:
 def detect(r):
     template = r["template"]
     force, config = template_detection.detect_reasoning_pattern(template)
-    tokens = Vocabulary(r.get("special_tokens") or [])
+    tokens = Vocabulary(r.get("vocabulary") or [])
     tool = template_detection.detect_tool_call_parser(template, tokens, config, force)
     reasoning = None
     find = getattr(template_detection, "detect_reasoning_parser", None)
@@ -64,6 +64,7 @@ def parse(r):
     chunks = r.get("chunks")
     streamed = chunks is not None
     message = Message()
+    tokens = Vocabulary(r.get("vocabulary") or [])
     thinks = None
     if names.get("reasoning"):
         # The server tells the parser that the prompt opened a block.
@@ -72,10 +73,11 @@ def parse(r):
             stream_reasoning=True,
             force_reasoning=bool(r.get("reasoning_open")) or None,
             request=ChatCompletionRequest(model="m", messages=[{"role": "user", "content": ""}]),
+            tokenizer=tokens,
         )
     calls = None
     if names.get("tool") and tools:
-        calls = FunctionCallParser(tools, names["tool"])
+        calls = FunctionCallParser(tools, names["tool"], tokenizer=tokens)
 
     def content(text, end=False):
         if calls is None:

@@ -105,7 +105,7 @@ def parser(r, tools):
             enable_auto_tools=True,
         )
     cls = _classes[key]
-    special = r.get("special_tokens") or []
+    special = sorted({*(r.get("special_tokens") or []), *(r.get("vocabulary") or [])})
     extra = _demanded.setdefault((key, tuple(special)), [])
     options = {"chat_template_kwargs": r["request"].get("chat_template_kwargs") or {}}
     while True:
