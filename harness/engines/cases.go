@@ -27,6 +27,10 @@ type Case struct {
 	// Full is the message wanted with the part that the request gave, of a message that is
 	// continued; engines return either.
 	Full *Message
+	// Incomplete reports whether the output has a call that is malformed after its name. LoneClosers
+	// are the closers of calls in it that nothing opened. Engines differ on both by design.
+	Incomplete  bool
+	LoneClosers []string
 	// End, of a turn of a template, is the token that ended it where that is not the one that ends
 	// the others. Servers cut such a token off, or keep it for their parser.
 	End string
@@ -134,9 +138,12 @@ func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, erro
 				return nil, nil, fmt.Errorf("%s: %w", id, err)
 			}
 			about, _, _ := strings.Cut(one.About, "\n")
-			cases = append(cases,
-				Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0,
-					Request: request, Want: messageOf(one.Message)})
+			c := Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0,
+				Request: request, Want: messageOf(one.Message)}
+			if err := c.note(s, r, one); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", id, err)
+			}
+			cases = append(cases, c)
 			if r.Continue != chat.ContinueNone {
 				last := &cases[len(cases)-1]
 				full := last.Want
@@ -145,6 +152,41 @@ func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, erro
 		}
 	}
 	return s, cases, nil
+}
+
+// note notes the oddities of a case's output on which engines differ by design.
+func (c *Case) note(s *Subject, r chat.Request, one script.Case) error {
+	plan, err := s.Template.Prepare(r, engine.PrepareOptions{Insist: true})
+	if err != nil {
+		return err
+	}
+	for _, d := range plan.Parse(one.Output, chat.FinishReason(c.Request.Reason)).Diagnostics {
+		switch d.Kind {
+		case "incomplete-call":
+			c.Incomplete = true
+		case "dropped":
+			if closesCalls(&s.Template.Analysis().Format, strings.TrimSpace(d.Text)) {
+				c.LoneClosers = append(c.LoneClosers, d.Text)
+			}
+		}
+	}
+	return nil
+}
+
+// closesCalls reports whether a text is one of those with which a format closes calls.
+func closesCalls(f *format.Format, text string) bool {
+	for _, c := range f.Calls {
+		closers := []string{c.Section.Close.Text, c.Call.Close.Text}
+		for _, part := range c.Tail {
+			closers = append(closers, part.Text.Text)
+		}
+		if text != "" && slices.ContainsFunc(closers, func(closer string) bool {
+			return strings.Contains(closer, text)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // continuation takes the text of a message that the request continues off the message wanted:

@@ -443,3 +443,44 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestPolicies judges readings of outputs on which engines differ by design.
+func TestPolicies(t *testing.T) {
+	_, cases := hermes(t)
+	var closer, open engines.Case
+	for _, c := range cases {
+		switch {
+		case strings.Contains(c.ID, "stray_closer"):
+			closer = c
+		case strings.Contains(c.ID, "tools_one_call"):
+			open = c
+		}
+	}
+	if len(closer.LoneClosers) != 1 || closer.LoneClosers[0] != "</tool_call>" {
+		t.Errorf("the lone closers of an output with one are %q", closer.LoneClosers)
+	}
+	open.Incomplete = true
+	verbatim := engines.Answer{Message: &engines.Message{Content: closer.Request.Output}}
+	lost := engines.Answer{Message: &engines.Message{Content: open.Request.Output}}
+	wrong := engines.Answer{Message: &engines.Message{Content: closer.Request.Output + "x"}}
+	for _, test := range []struct {
+		name string
+		c    engines.Case
+		a    engines.Answer
+		want engines.Judgement
+	}{
+		{"a lone closer that is text", closer, verbatim,
+			engines.Judgement{Verdict: engines.Policy, Kind: engines.PolicyCloser}},
+		{"more than a lone closer", closer, wrong,
+			engines.Judgement{Verdict: engines.Fault, Kind: "leak"}},
+		{"a malformed call that is text", open, lost,
+			engines.Judgement{Verdict: engines.Policy, Kind: engines.PolicyMalformed}},
+		{"a malformed call that is an error", open, engines.Answer{Error: "no JSON"},
+			engines.Judgement{Verdict: engines.Policy, Kind: engines.PolicyMalformed}},
+	} {
+		got := engines.Judge(&test.c, test.a)
+		if got.Text = ""; got != test.want {
+			t.Errorf("%s: %+v, expected %+v", test.name, got, test.want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ const (
 	PolicySpace     = "inner-space"      // white space between the parts of an answer
 	PolicyName      = "undeclared-name"  // a call of a function that the request does not declare
 	PolicyEnd       = "text-after-calls" // text after the last call
+	PolicyMalformed = "incomplete-call"  // the result of a call that is malformed after its name
+	PolicyCloser    = "lone-closer"      // a closer of calls that nothing opened
 )
 
 // Judgement is the verdict on an answer, with the first difference.
@@ -53,6 +55,9 @@ func Judge(c *Case, a Answer) Judgement {
 		if a.At != "" {
 			text += " at " + a.At
 		}
+		if c.Incomplete && c.Request.Reason != "length" {
+			return Judgement{Policy, PolicyMalformed, text}
+		}
 		return Judgement{Fault, "exception", text}
 	case a.Message == nil:
 		return Judgement{Fault, "protocol", "the adapter's answer has no message"}
@@ -62,6 +67,8 @@ func Judge(c *Case, a Answer) Judgement {
 		switch {
 		case c.Request.Reason == "length" && len(c.Want.Calls) > 0:
 			return Judgement{Policy, PolicyTruncated, text}
+		case c.Incomplete && (kind == "lost call" || kind == "broken arguments"):
+			return Judgement{Policy, PolicyMalformed, text}
 		case kind == "undeclared":
 			return Judgement{Policy, PolicyName, text}
 		case kind == "typing":
@@ -98,6 +105,9 @@ func Judge(c *Case, a Answer) Judgement {
 	case len(want.Calls) > 0 && want.Reasoning == got.Reasoning &&
 		strings.HasPrefix(squeezed(want.Content), squeezed(got.Content)) && afterCalls(c):
 		return Judgement{Policy, PolicyEnd, text}
+	case len(c.LoneClosers) > 0 && squeezed(want.Reasoning) == squeezed(got.Reasoning) &&
+		squeezed(want.Content) == squeezed(without(got.Content, c.LoneClosers)):
+		return Judgement{Policy, PolicyCloser, text}
 	case slices.ContainsFunc(c.Request.SpecialTokens, func(t string) bool {
 		return strings.Contains(got.Reasoning+got.Content, t) &&
 			!strings.Contains(want.Reasoning+want.Content, t)
@@ -107,6 +117,14 @@ func Judge(c *Case, a Answer) Judgement {
 		return Judgement{Fault, "lost text", text}
 	}
 	return Judgement{Fault, "wrong text", text}
+}
+
+// without takes texts out of a text.
+func without(text string, parts []string) string {
+	for _, part := range parts {
+		text = strings.ReplaceAll(text, part, "")
+	}
+	return text
 }
 
 // afterCalls reports whether the output of a case ends with text that is content.
