@@ -222,6 +222,10 @@ faults: ## put the ten faults of the matrix with the smallest digests to their e
 	@ci/engines.sh $(or $(ENGINE),$(sort $(shell sed -n 's/.*"engine":"\([^"]*\)".*/\1/p' ci/engines/faults.jsonl)))
 	@ci/faults.sh $(ENGINE)
 
+.PHONY: canitoolcall
+canitoolcall: ## write the corpus as CanIToolCall's records, and have its own validator judge them
+	@ci/canitoolcall/validate.sh
+
 .PHONY: grammars
 grammars: ## set up xgrammar and llguidance and have them judge turns by our grammars, as our matcher does: TURNS=10000 SEED=1
 	@ci/engines.sh grammars

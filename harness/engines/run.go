@@ -100,7 +100,7 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 		}
 		return names
 	}
-	try := func(names []string, with func(string) Parser) (string, error) {
+	try := func(cases []Case, names []string, with func(string) Parser) (string, error) {
 		if len(names) < 2 {
 			return "", nil
 		}
@@ -130,22 +130,21 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 		return top, nil
 	}
 	if a.OneParser {
-		name, err := try(tied(choice.Tools), func(n string) Parser { return Parser{n, n} })
+		name, err := try(cases, tied(choice.Tools), func(n string) Parser { return Parser{n, n} })
 		if name != "" {
 			best = Parser{name, name}
 		}
 		return best, err
 	}
-	tools := tied(choice.Tools)
-	if len(choice.Tools) == 0 &&
-		slices.ContainsFunc(cases, func(c Case) bool { return len(c.Want.Calls) > 0 }) {
-		// The template shows tools and never writes a call: its model has a spelling of its own.
+	tools, with := tied(choice.Tools), cases
+	if choice.Undisclosed {
+		// Nothing but the outputs of the family tells which parser reads its calls: "" stands first
+		// and wins where none does.
+		with = slices.DeleteFunc(slices.Clone(cases),
+			func(c Case) bool { return len(c.Want.Calls) == 0 })
 		tools = append([]string{""}, a.ToolParsers...)
-		if choice.Detected != nil {
-			tools = leading(tools, choice.Detected.Tool)
-		}
 	}
-	name, err := try(tools, func(n string) Parser { return Parser{n, best.Reasoning} })
+	name, err := try(with, tools, func(n string) Parser { return Parser{n, best.Reasoning} })
 	if err != nil {
 		return best, err
 	}
@@ -162,7 +161,7 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 			best.Reasoning = thoughts[0]
 		}
 	}
-	name, err = try(thoughts, func(n string) Parser { return Parser{best.Tool, n} })
+	name, err = try(cases, thoughts, func(n string) Parser { return Parser{best.Tool, n} })
 	if name != "" {
 		best.Reasoning = name
 	}
@@ -176,6 +175,8 @@ func (a *Adapter) lacks(c *Case, choice Choice, p Parser) string {
 		return ""
 	case c.Tools && p.Tool == "" && len(choice.Tools) > 0:
 		return "no parser reads the calls that the template writes"
+	case c.Tools && p.Tool == "" && choice.Undisclosed:
+		return "no parser reads a call of the family's outputs, and the template writes none"
 	case c.Want.Reasoning != "" && p.Reasoning == "":
 		return "no parser reads the reasoning that the template writes"
 	}
