@@ -135,7 +135,7 @@ func (r *enginesRun) run(c *call) error {
 				}
 			}
 			ran = append(ran, results...)
-			matrix.Add(results...)
+			matrix.Replace(results...)
 			if r.results == "" && len(r.known) == 0 {
 				for _, res := range results {
 					if err := out.Encode(res); err != nil {

@@ -27,8 +27,8 @@ type Case struct {
 	// Full is the message wanted with the part that the request gave, of a message that is
 	// continued; engines return either.
 	Full *Message
-	// Incomplete reports whether the output has a call that is malformed after its name. LoneClosers
-	// are the closers of calls in it that nothing opened. Engines differ on both by design.
+	// Incomplete reports whether a call in the output is malformed after its name. LoneClosers are
+	// the closers of calls in it that nothing opened. Engines differ on both by design.
 	Incomplete  bool
 	LoneClosers []string
 	// End, of a turn of a template, is the token that ended it where that is not the one that ends
@@ -165,7 +165,8 @@ func (c *Case) note(s *Subject, r chat.Request, one script.Case) error {
 		case "incomplete-call":
 			c.Incomplete = true
 		case "dropped":
-			if closesCalls(&s.Template.Analysis().Format, strings.TrimSpace(d.Text)) {
+			f := &s.Template.Analysis().Format
+			if f.Undisclosed || closesCalls(f, strings.TrimSpace(d.Text)) {
 				c.LoneClosers = append(c.LoneClosers, d.Text)
 			}
 		}

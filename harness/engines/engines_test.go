@@ -173,13 +173,20 @@ func TestPickAndRun(t *testing.T) {
 	if html := m.HTML(); !strings.Contains(html, "hermes in fake") {
 		t.Errorf("the page has no details:\n%s", html)
 	}
+	again := broken
+	again.Judgement, again.Cut = engines.Judgement{Verdict: engines.Equal}, "whole"
+	m.Replace(again)
+	if text := m.Markdown(); !strings.Contains(text, "| hermes | 2/2 |") {
+		t.Errorf("a case that was run again has its old results:\n%s", text)
+	}
+	m.Replace(broken)
 	name := t.TempDir() + "/results.jsonl"
 	if err := m.Write(name); err != nil {
 		t.Fatal(err)
 	}
-	again, err := engines.ReadMatrix(name)
-	if err != nil || again.Markdown() != m.Markdown() {
-		t.Errorf("read back: %v\n%s", err, again.Markdown())
+	back, err := engines.ReadMatrix(name)
+	if err != nil || back.Markdown() != m.Markdown() {
+		t.Errorf("read back: %v\n%s", err, back.Markdown())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -43,6 +44,19 @@ func (m *Matrix) Add(results ...Result) {
 	for _, r := range results {
 		m.results[r.key()] = r
 	}
+}
+
+// Replace adds the results of a run. Those of an earlier run of the same cases in the same engines
+// go, also those of cuts that are not made any more.
+func (m *Matrix) Replace(results ...Result) {
+	again := map[[2]string]bool{}
+	for _, r := range results {
+		again[[2]string{r.Engine, r.Case}] = true
+	}
+	maps.DeleteFunc(m.results, func(_ string, r Result) bool {
+		return again[[2]string{r.Engine, r.Case}]
+	})
+	m.Add(results...)
 }
 
 // Results returns the results in order of engine, case and cut.

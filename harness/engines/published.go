@@ -32,7 +32,7 @@ type Published struct {
 	families map[[2]string]*publishedFamily // by engine and family
 }
 
-// publishedLine is a line of the file: an engine, or a family in an engine whose line stands before.
+// publishedLine is a line of the file: an engine, or a family in an engine with an earlier line.
 type publishedLine struct {
 	Engine *publishedEngine `json:"engine,omitempty"`
 	Family *publishedFamily `json:"family,omitempty"`
