@@ -67,7 +67,8 @@ type finder = rule.Finder[where]
 // rules has all rules in the order of their ids.
 var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules,
 	valueRules, turnRules, needleRules, refusalRules, fidelityRules, switchRules, loopRules,
-	injectionRules, literalRules, testedRules, markerRules, fieldRules, instructionRules, stepRules,
+	injectionRules, literalRules, testedRules, grownRules, markerRules, fieldRules,
+	instructionRules, stepRules,
 	listRules, stateRules, assignedRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
@@ -106,6 +107,9 @@ func Template(src subject.Source, o Options) []rule.Result {
 		Suppressed: s.suppressed}
 	var results []rule.Result
 	for i := range rules {
+		if s.Template != nil && s.Template.Exhausted() != nil {
+			break // what follows would be void, too
+		}
 		if o.runs(rules[i].ID) && (s.Template != nil || rules[i].Group == groupCompile) {
 			results = append(results, rules[i].Run(s, scope)...)
 		}

@@ -152,6 +152,8 @@ var faults = []fault{
 	{"A076", chat, jsonCall, `{{ '{"id": "' + call.id + '", "name": "' + call.function.name + '", "arguments": ' + (call.function.arguments if call.function.arguments is string else call.function.arguments | tojson | safe) + '}' }}`, "+ '}' }}{% endfor"},
 	{"A077 A113", chat, "{{- bos_token }}", "{{- bos_token }}{% if 'Weather' not in messages[0].content | string %}<|hidden|>{% endif %}", "messages[0].content"},
 	{"A113", chat, "{{- bos_token }}", "{{- bos_token }}{% if 'NEEDLE' not in messages | string %}<|hidden|>{% endif %}", ""},
+	{"A140", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages|length > 12 %}<|hidden|>{% endif %}", "<|hidden|>"},
+	{"A141", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages|length > 5000 %}<|hidden|>{% endif %}", "if messages"},
 	{"A071", chat, "{%- if add_generation_prompt %}<|assistant|>\n{% endif %}",
 		"{%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}", "'<|assistant|>' }}{% endif %}"},
 	{"A080", chat, "{{ '\\n' }}{% endfor %}<|end|>\n{% endif %}", "{{ '\\n' }}{% endfor %}</tools>\n<|end|>\n{% endif %}", "</tools>"},

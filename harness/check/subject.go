@@ -28,6 +28,7 @@ type Subject struct {
 
 	talks        func() []*talked
 	census       func() *census
+	grown        func() *grown                   // the template on long requests
 	gaps         func() []gap                    // of all conversations
 	frame        func() (frame, bool)            // of turns, where it can be learnt
 	sequence     func() (sequence, bool)         // of turns, where one marker opens all
@@ -47,6 +48,7 @@ func newSubject(src subject.Source, o Options) *Subject {
 	}
 	s.talks = sync.OnceValue(s.observeTalks)
 	s.census = sync.OnceValue(s.takeCensus)
+	s.grown = sync.OnceValue(s.grow)
 	s.gaps = sync.OnceValue(s.findGaps)
 	s.frame = sync.OnceValues(func() (frame, bool) { return learnFrame(s.gaps()) })
 	s.sequence = sync.OnceValues(func() (sequence, bool) {

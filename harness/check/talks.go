@@ -52,6 +52,10 @@ func (s *Subject) grammar() *conversation.Grammar {
 	return conversation.Usual()
 }
 
+// bytesPerStep is the number of bytes of a prompt, at which many rules look, that cost as much as a
+// step of a render.
+const bytesPerStep = 16
+
 // observeTalks renders the conversations of the grammar with their origins.
 func (s *Subject) observeTalks() []*talked {
 	all := make([]*talked, 0, len(s.grammar().Conversations))
@@ -61,6 +65,7 @@ func (s *Subject) observeTalks() []*talked {
 		t := &talked{Conversation: c}
 		t.o, t.err = s.Template.ChatTemplate().Observe(in)
 		t.rendering = rendering{t.o.String, s.Template.ChatTemplate(), in}
+		s.Template.ChatTemplate().Budget.Spend(int64(len(t.text)) / bytesPerStep)
 		for _, m := range in.Messages {
 			t.kinds = append(t.kinds, conversation.KindOf(m))
 		}

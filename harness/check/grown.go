@@ -1,0 +1,547 @@
+package check
+
+import (
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// grownRules compare short requests with long ones, and days with others: more messages bring more
+// of the same text, not another text.
+var grownRules = []lookout{
+	{Rule: rule.Rule{ID: plants, Name: "text-at-a-count", Severity: rule.Error,
+		Short: "The template writes words of its own that no short request has: a count, a length " +
+			"or the day brings them about.",
+		Damage: "Whoever reads the prompts of tests, or of the first minutes, does not see what " +
+			"the model is told later; a stranger's template can plant a turn so.",
+		Fix: "Write the same text whatever the number of messages, calls and tools, the length " +
+			"of texts and the day."}, Group: groupLint, Find: checkGrown},
+	{Rule: rule.Rule{ID: "A141", Name: "threshold-not-exercised", Severity: rule.Warning,
+		Short: "A condition on a number had the same outcome in all requests that were tried, " +
+			"long ones too.",
+		Damage: "Nobody has seen the prompt beyond the threshold.",
+		Fix: "Read the lines that it guards, and try a request of that size; `assay coverage` " +
+			"shows what reaches them."}, Group: groupLint, Find: checkThresholds},
+}
+
+// plants is the rule for a template that plants text at a count. No template may suppress it.
+const plants = "A140"
+
+const (
+	leastNumber = 4       // from here on a number in a template may be a threshold that others miss
+	manyOf      = 72      // so many messages, calls, tools, parts and arguments are tried
+	longText    = 1 << 15 // so many bytes has a long text
+	mostNumbers = 48      // so many numbers of a template are tried for their own sake
+	mostOf      = 512     // as long as they ask for no more messages than this,
+	mostText    = 1 << 17 // and for no longer texts
+)
+
+// dimension is a way in which requests grow. It is tried at the sizes from 1 to small, at large,
+// and at the numbers of a template up to most.
+type dimension struct {
+	name               string
+	small, large, most int
+	make               func(n int) chat.Request
+}
+
+var dimensions = []dimension{
+	{"messages", 4, manyOf, mostOf, func(n int) chat.Request { return chatting(nil, n) }},
+	{"messages under instructions", 4, manyOf, mostOf, func(n int) chat.Request {
+		return chatting(talk(systemTurn), n)
+	}},
+	{"rounds of calls", 2, manyOf / 2, mostOf / 2, func(n int) chat.Request {
+		messages := talk(userTurn)
+		for range n {
+			messages = append(messages, says(callTurn, "ANSWERNEEDLE"), resultTurn)
+		}
+		return chat.Request{Messages: messages, Tools: called()}
+	}},
+	{"calls", 3, manyOf, mostOf, func(n int) chat.Request {
+		var calls, results []ordered.Value
+		for i := range n {
+			id := fmt.Sprintf("callid%03d", i)
+			calls = append(calls, chat.CallOf(id, "get_weather", objectArguments))
+			results = append(results, resulting(id, "RESULTNEEDLE"))
+		}
+		messages := append(talk(userTurn, calling(calls...)), results...)
+		return chat.Request{Messages: messages, Tools: called()}
+	}},
+	{"tools", 3, manyOf, mostOf, func(n int) chat.Request {
+		var tools []chat.Tool
+		for i := range n {
+			tools = append(tools, toolOf(fmt.Sprintf("find_boat_%d", i), 1))
+		}
+		return chat.Request{Messages: talk(userTurn), Tools: tools}
+	}},
+	{"arguments", 3, manyOf, mostOf, func(n int) chat.Request {
+		var members []ordered.Member
+		for i := range n {
+			members = append(members, ordered.MemberOf(fmt.Sprintf("key_%d", i),
+				ordered.Str("CITYNEEDLE")))
+		}
+		call := chat.CallOf("callid001", "find_boat", ordered.ObjectOf(members...))
+		return chat.Request{Messages: talk(userTurn, calling(call),
+			chat.Result("callid001", "find_boat", "RESULTNEEDLE")),
+			Tools: []chat.Tool{toolOf("find_boat", n)}}
+	}},
+	{"parts", 3, manyOf, mostOf, func(n int) chat.Request {
+		parts := make([]ordered.Value, n)
+		for i := range parts {
+			parts[i] = chat.TextPart(ordered.Str("USERNEEDLE"))
+		}
+		return chat.Request{Messages: talk(chat.MessageOf("user", ordered.ArrayOf(parts...)))}
+	}},
+	{"bytes of a text", 2, longText, mostText, func(n int) chat.Request {
+		text := strings.Repeat("so it is, and ", n/14+1)[:n]
+		return chat.Request{Messages: talk(says(systemTurn, text), says(userTurn, text),
+			says(answerTurn, text).With("reasoning_content", ordered.Str(text)),
+			says(userTurn2, text), callTurn, resulting("callid001", text)),
+			Tools: called()}
+	}},
+}
+
+// chatting is a chat of n messages after others.
+func chatting(messages []ordered.Value, n int) chat.Request {
+	for i := range n {
+		if i%2 == 0 {
+			messages = append(messages, userTurn)
+		} else {
+			messages = append(messages, answerTurn)
+		}
+	}
+	return chat.Request{Messages: messages, NoGeneration: n%2 == 0}
+}
+
+// toolOf is a tool with n parameters.
+func toolOf(name string, n int) chat.Tool {
+	var members []ordered.Member
+	for i := range n {
+		members = append(members, ordered.MemberOf(fmt.Sprintf("key_%d", i),
+			ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")),
+				ordered.MemberOf("description", ordered.Str("A place")))))
+	}
+	parameters := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
+		ordered.MemberOf("properties", ordered.ObjectOf(members...)))
+	f := ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(name)),
+		ordered.MemberOf("description", ordered.Str("Does it")),
+		ordered.MemberOf("parameters", parameters))
+	return chat.Tool{Name: name, Parameters: parameters, Value: ordered.ObjectOf(
+		ordered.MemberOf("type", ordered.Str("function")), ordered.MemberOf("function", f))}
+}
+
+// grown are the texts of the template's own in short requests, and the first one that only a long
+// one brings about.
+type grown struct {
+	coverage jinja.Coverage  // of all of them
+	known    map[string]bool // the words that follow each other in short ones
+	planted  string          // the finding; "": there is none
+	at       where
+}
+
+// grow renders short requests and long ones.
+func (s *Subject) grow() *grown {
+	g := &grown{known: map[string]bool{}}
+	for _, t := range s.talks() {
+		if t.err == nil {
+			g.coverage.Add(&t.o.Coverage)
+		}
+	}
+	counts := s.numbers()
+	for _, d := range dimensions {
+		clear(g.known)
+		for n := 1; n <= d.small; n++ {
+			if o, ok := s.size(g, d, n); ok {
+				g.learn(o)
+			}
+		}
+		sizes := []int{d.large}
+		for _, n := range counts {
+			if n >= leastNumber && n <= d.most {
+				sizes = append(sizes, n-1, n, n+1)
+			}
+		}
+		slices.Sort(sizes)
+		for _, n := range slices.Compact(sizes) {
+			o, ok := s.size(g, d, n)
+			if !ok {
+				continue
+			}
+			off, some := g.news(o)
+			if !some {
+				continue
+			}
+			g.planted = fmt.Sprintf("with %d %s the template writes text of its own that it does "+
+				"not write with up to %d: %s", n, d.name, d.small, report.Quote(o.String, off))
+			if pos, ok := o.WrittenAt(off); ok {
+				g.at = where(pos)
+			}
+			return g
+		}
+	}
+	return g
+}
+
+// size renders a request of a size; false where the template refuses it.
+func (s *Subject) size(g *grown, d dimension, n int) (chattemplate.Observation, bool) {
+	o, err := s.Template.ChatTemplate().Observe(s.Template.Caps().Fit(d.make(n)).Input)
+	s.Template.ChatTemplate().Budget.Spend(int64(len(o.String)) / bytesPerStep)
+	g.coverage.Add(&o.Coverage)
+	return o, err == nil
+}
+
+// learn notes the words of the template's own in a prompt.
+func (g *grown) learn(o chattemplate.Observation) {
+	for words := range ownWords(o) {
+		g.known[key(words)] = true
+		for _, w := range words {
+			g.known[w.text] = true
+		}
+	}
+}
+
+// news returns where a prompt has words of the template's own that follow each other nowhere else:
+// the first that is new itself, if one is.
+func (g *grown) news(o chattemplate.Observation) (int, bool) {
+	for words := range ownWords(o) {
+		if g.known[key(words)] {
+			continue
+		}
+		for _, w := range words {
+			if !g.known[w.text] {
+				return w.off, true
+			}
+		}
+		return words[0].off, true
+	}
+	return 0, false
+}
+
+// ownWord is a word of a prompt that is the template's own. All numbers are one word.
+type ownWord struct {
+	text string
+	off  int
+}
+
+// key is the key of words that follow each other.
+func key(words []ownWord) string {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString(w.text + " ")
+	}
+	return b.String()
+}
+
+// ownWords yields three words after each other of each stretch of a prompt that is the template's
+// own; all words of a stretch that has fewer.
+func ownWords(o chattemplate.Observation) iter.Seq[[]ownWord] {
+	return func(yield func([]ownWord) bool) {
+		var words []ownWord
+		stretch := func(from, to int) bool {
+			words = words[:0]
+			text := o.String[from:to]
+			for _, at := range word.FindAllStringIndex(text, -1) {
+				w := ownWord{text[at[0]:at[1]], from + at[0]}
+				if '0' <= w.text[0] && w.text[0] <= '9' {
+					w.text = "0"
+				}
+				words = append(words, w)
+			}
+			for i := range max(len(words)-2, min(len(words), 1)) {
+				if !yield(words[i:min(i+3, len(words))]) {
+					return false
+				}
+			}
+			return true
+		}
+		from, at := 0, 0
+		for _, r := range o.Runs {
+			if !chattemplate.IsOwn(r.Origin) {
+				if !stretch(from, at) {
+					return
+				}
+				from = at + r.Len
+			}
+			at += r.Len
+		}
+		stretch(from, at)
+	}
+}
+
+// word matches a word or a number; of scripts without spaces a letter each.
+var word = regexp.MustCompile(`[0-9]+|[A-Za-z]+|\pL`)
+
+// numbers returns the whole numbers that a template names.
+func (s *Subject) numbers() []int {
+	tree, err := syntax.Parse(s.Source.Places())
+	if err != nil {
+		return nil
+	}
+	var all []int
+	walk(tree.Body, func(n syntax.Node) {
+		if c, ok := n.(*syntax.Const); ok && c.Kind == syntax.Int {
+			if i, err := strconv.Atoi(c.Text); err == nil && !slices.Contains(all, i) {
+				all = append(all, i)
+			}
+		}
+	})
+	return all[:min(len(all), mostNumbers)]
+}
+
+// walk visits all nodes of statements.
+func walk(body []syntax.Stmt, visit func(syntax.Node)) {
+	for _, n := range body {
+		below(n, visit)
+	}
+}
+
+// below visits a node and all nodes in it.
+func below(n syntax.Node, visit func(syntax.Node)) {
+	visit(n)
+	for _, c := range syntax.Children(n) {
+		below(c, visit)
+	}
+}
+
+func checkGrown(s *Subject, find finder) {
+	if !s.heard(find) {
+		return
+	}
+	if g := s.grown(); g.planted != "" {
+		find(g.at, "%s", g.planted)
+		return
+	}
+	s.findDays(find)
+}
+
+var numeral = regexp.MustCompile(`[0-9]+`)
+
+// calendar matches the names of months and days of the week, and the halves of a day, in English,
+// and numbers.
+var calendar = regexp.MustCompile(`(?i)\b(jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|` +
+	`january|february|march|april|august|september|october|november|december|` +
+	`mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|` +
+	`am|pm)\b|[0-9]+`)
+
+// findDays renders a conversation on manyOf days. The prompts may differ in dates alone.
+func (s *Subject) findDays(find finder) {
+	ct := *s.Template.ChatTemplate()
+	asked, now := false, subject.Now()
+	ct.Now = func() time.Time { asked = true; return now }
+	in := s.Template.Caps().Fit(chat.Request{Messages: talk(systemTurn, userTurn, answerTurn,
+		userTurn2), Tools: called()}).Input
+	dateless := func() (string, string, bool) {
+		text, err := ct.Render(in)
+		return text, calendar.ReplaceAllString(text, "0"), err == nil
+	}
+	was, base, ok := dateless()
+	if !asked || !ok {
+		return
+	}
+	for _, day := range s.days() {
+		now = day
+		if is, other, ok := dateless(); ok && other != base {
+			find(nowhere, "on %s the template writes another text than on %s, dates apart:\n%s",
+				day.Format(time.DateTime), subject.Now().Format(time.DateTime),
+				report.Sides("then", is, "usually", was))
+			return
+		}
+	}
+}
+
+// days are times that have every month, day of the month and of the week, hour and minute, and
+// those that the numbers and dates in a template make.
+func (s *Subject) days() []time.Time {
+	var all []time.Time
+	for i := range 60 {
+		all = append(all, time.Date(2026+i*i, time.Month(i%12+1), i%31+1, i%24, i, 59-i, 0,
+			time.UTC))
+	}
+	var years, months, dates []int
+	add := func(n int) {
+		switch {
+		case n >= 1970 && n <= 9999:
+			years = append(years, n, n+1)
+		case n >= 1 && n <= 31:
+			dates = append(dates, n)
+			if n <= 12 {
+				months = append(months, n)
+			}
+		}
+	}
+	for _, n := range s.numbers() {
+		add(n)
+	}
+	if tree, err := syntax.Parse(s.Source.Places()); err == nil {
+		walk(tree.Body, func(n syntax.Node) {
+			c, ok := n.(*syntax.Const)
+			if !ok || c.Kind != syntax.String {
+				return
+			}
+			for _, word := range numeral.FindAllString(c.Text, 8) {
+				if n, err := strconv.Atoi(word); err == nil {
+					add(n)
+				}
+				if t, err := time.Parse("20060102", word); err == nil {
+					all = append(all, t, t.AddDate(0, 0, 1))
+				}
+			}
+			for i, name := range calendar.FindAllString(c.Text, 8) {
+				for month := time.January; month <= time.December && i < 8; month++ {
+					if len(name) >= 3 && strings.EqualFold(month.String()[:3], name[:3]) {
+						months = append(months, int(month))
+					}
+				}
+			}
+		})
+	}
+	years, months = append(years, subject.Now().Year()), append(months, 12)
+	for _, year := range years[:min(len(years), 6)] {
+		for _, month := range months[:min(len(months), 8)] {
+			for _, date := range append(dates[:min(len(dates), 8)], 31) {
+				all = append(all, time.Date(year, time.Month(month), date, 12, 0, 0, 0, time.UTC))
+			}
+		}
+	}
+	return all
+}
+
+// checkThresholds looks for conditions on numbers that no request decided both ways: those of the
+// grammar, long ones, and where these miss one those of the search. A comparison in no condition
+// tells nobody how it went.
+func checkThresholds(s *Subject, find finder) {
+	if !s.heard(find) {
+		return
+	}
+	thresholds := s.thresholds()
+	coverage := &s.grown().coverage
+	missed := func() (all []threshold) {
+		for _, t := range thresholds {
+			if t.site >= 0 && s.onlyWay(coverage, t) != "" {
+				all = append(all, t)
+			}
+		}
+		return all
+	}
+	if len(missed()) > 0 {
+		x := conversation.Explore(s.Template.ChatTemplate(), s.grammar(),
+			s.Template.Caps().Needs.Bound, conversation.UsualRenders)
+		coverage.Add(&x.Coverage)
+	}
+	for _, t := range missed() {
+		find(t.at, "not exercised: %s, with up to %d messages, calls and tools and texts of %d "+
+			"bytes", s.onlyWay(coverage, t), manyOf, longText)
+	}
+	for _, t := range thresholds {
+		if t.site < 0 {
+			find(t.at, "not exercised: this comparison with a number stands in no condition, so "+
+				"that nobody can tell which requests it was true for")
+		}
+	}
+}
+
+// onlyWay describes how a decision went for all requests; "" where it went both ways.
+func (s *Subject) onlyWay(coverage *jinja.Coverage, t threshold) string {
+	yes, no := coverage.Reached(t.site, jinja.True), coverage.Reached(t.site, jinja.False)
+	if s.Template.ChatTemplate().Sites()[t.site].Kind == jinja.SiteFor {
+		if coverage.Reached(t.site, jinja.Entered) {
+			return ""
+		}
+		return "no request came into this loop over a part that a number names"
+	}
+	switch {
+	case yes && no:
+		return ""
+	case yes:
+		return "this condition on a number was true for all requests"
+	case no:
+		return "this condition on a number was false for all requests"
+	}
+	return "no request came to this condition on a number"
+}
+
+// threshold is a comparison with a number.
+type threshold struct {
+	site int // the decision that it is in the condition of; -1: none
+	at   where
+}
+
+// thresholds returns the decisions whose condition names a number that short requests may not come
+// to, and the comparisons with such a number that are in no condition.
+func (s *Subject) thresholds() []threshold {
+	tree, err := syntax.Parse(s.Source.Places())
+	if err != nil {
+		return nil
+	}
+	limits := map[string]bool{} // variables that the template sets to a number
+	walk(tree.Body, func(n syntax.Node) {
+		if a, ok := n.(*syntax.Assign); ok && isLarge(a.Value) {
+			for _, name := range syntax.Assigned(a) {
+				limits[name] = true
+			}
+		}
+	})
+	large := func(x syntax.Expr) (found bool) {
+		if x != nil {
+			below(x, func(n syntax.Node) {
+				name, ok := n.(*syntax.Name)
+				found = found || isLarge(n) || ok && limits[name.Name]
+			})
+		}
+		return found
+	}
+	conditions := map[int]bool{}
+	inside := map[syntax.Node]bool{} // what is in one
+	condition := func(x syntax.Expr) {
+		if large(x) {
+			conditions[x.Offset()] = true
+			below(x, func(n syntax.Node) { inside[n] = true })
+		}
+	}
+	var all []threshold
+	walk(tree.Body, func(n syntax.Node) {
+		switch n := n.(type) {
+		case *syntax.If:
+			condition(n.Test)
+		case *syntax.Cond:
+			condition(n.Test)
+		case *syntax.For:
+			condition(n.Iter)
+		case *syntax.Compare:
+			if !inside[n] && large(n) {
+				all = append(all, threshold{-1, where(n.Offset())})
+			}
+		}
+	})
+	for i, site := range s.Template.ChatTemplate().Sites() {
+		if conditions[site.Test] {
+			all = append(all, threshold{i, where(site.Off)})
+		}
+	}
+	return all
+}
+
+// isLarge reports whether an expression is a number that is no small one, or makes one of such.
+func isLarge(x syntax.Node) bool {
+	switch x := x.(type) {
+	case *syntax.Const:
+		n, err := strconv.Atoi(x.Text)
+		return x.Kind == syntax.Int && (err != nil || n >= leastNumber)
+	case *syntax.Binary:
+		return isLarge(x.X) || isLarge(x.Y)
+	}
+	return false
+}
