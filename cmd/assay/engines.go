@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -337,6 +338,10 @@ func (p *enginesPick) published(named engines.Parser) (
 	published, err := engines.ReadPublished(engines.PublishedReadings)
 	if err != nil {
 		return nil, err
+	}
+	if names := published.Engines(); !slices.Contains(names, p.engine) {
+		return nil, usageError{fmt.Errorf("--engine %s: there is no such engine; expected %s, or "+
+			"an adapter with --adapter", p.engine, strings.Join(names, ", "))}
 	}
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
