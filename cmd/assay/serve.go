@@ -112,8 +112,11 @@ type served struct {
 }
 
 func (v *served) run(c *call) error {
-	if (v.upstream == "") == (len(c.args) == 0) {
-		return usageError{errors.New("takes a model file or --upstream, and not both")}
+	switch given := len(c.args) > 0; {
+	case v.upstream == "" && !given:
+		return usageError{errors.New("needs a model file, or the URL of a server by --upstream")}
+	case v.upstream != "" && given:
+		return usageError{errors.New("--upstream takes no model file")}
 	}
 	ctx := c.ctx
 	if err := knownFallbacks(*v.fallbacks); err != nil {

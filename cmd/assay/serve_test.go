@@ -99,7 +99,8 @@ func TestServe(t *testing.T) {
 		want int
 		text string
 	}{
-		{[]string{"serve"}, exitUsage, "takes a model file or --upstream"},
+		{[]string{"serve"}, exitUsage, "needs a model file"},
+		{[]string{"serve", "m.gguf", "--upstream", back.URL}, exitUsage, "takes no model file"},
 		{[]string{"serve", "--upstream", back.URL}, exitUsage, "name it by --template"},
 		{[]string{"serve", "--upstream", back.URL, "--template", write("plain.jinja",
 			"{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}")},

@@ -384,14 +384,15 @@ func compact(text string) string {
 // structure holds the parts that answers to one request share where a server does not repeat
 // itself.
 func (r *reading) structure() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "reasoning %t, content %t, calls of", r.Message.Reasoning != "",
-		r.Message.Content != "")
-	for _, call := range r.Message.ToolCalls {
-		fmt.Fprintf(&b, " %s", call.Name)
+	calls := "no calls"
+	for i, call := range r.Message.ToolCalls {
+		if i == 0 {
+			calls = "calls of"
+		}
+		calls += " " + call.Name
 	}
-	fmt.Fprintf(&b, ", finish reason %s", r.Finish)
-	return b.String()
+	return fmt.Sprintf("reasoning %t, content %t, %s, finish reason %s", r.Message.Reasoning != "",
+		r.Message.Content != "", calls, r.Finish)
 }
 
 // replaced reports whether a text has a replacement character.
