@@ -66,8 +66,8 @@ type finder = rule.Finder[where]
 
 // rules has all rules in the order of their ids.
 var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules,
-	valueRules, turnRules, needleRules, refusalRules, fidelityRules, switchRules, loopRules,
-	injectionRules, literalRules, testedRules, grownRules, markerRules, fieldRules,
+	valueRules, turnRules, endRules, needleRules, refusalRules, fidelityRules, switchRules,
+	loopRules, injectionRules, literalRules, testedRules, grownRules, markerRules, fieldRules,
 	instructionRules, stepRules,
 	listRules, stateRules, assignedRules, suppressionRules, costRules)
 

@@ -29,7 +29,7 @@ const (
 {% endif %}
 {%- for message in messages %}
 {%- if message.role == 'tool' %}<|tool|>
-{{ message.content }}<|end|>
+{{ message.content if message.content is string else message.content | map(attribute='text') | join }}<|end|>
 {% else %}<|{{ message.role }}|>
 {% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content or [] %}{{ part.text }}{% endfor %}{% endif %}
 {%- for call in message.tool_calls or [] %}<call>{"id": "{{ call.id }}", "name": "{{ call.function.name }}", "arguments": {{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}}</call>{% endfor %}<|end|>
@@ -38,11 +38,19 @@ const (
 {%- if add_generation_prompt %}<|assistant|>
 {% endif %}`
 
+	result = `{{ message.content if message.content is string else message.content | map(attribute='text') | join }}`
+
 	jsonCall   = `<call>{"id": "{{ call.id }}", "name": "{{ call.function.name }}", "arguments": {{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}}</call>`
 	taggedCall = `<call id="{{ call.id }}" name="{{ call.function.name }}">{% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}<arg name="{{ key }}">{{ value | tojson }}</arg>{% endfor %}{% else %}{{ call.function.arguments }}{% endif %}</call>`
 )
 
 var tagged = strings.Replace(chat, jsonCall, taggedCall, 1)
+
+// bare is chat where nothing but the model's turns has an end.
+var bare = strings.NewReplacer("<|end|>\n{% else %}", "{% else %}",
+	"{% endfor %}<|end|>\n{% endif %}\n{%- for message", "{% endfor %}{% endif %}\n{%- for message",
+	"{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}",
+	"{% endfor %}{% if message.role == 'assistant' %}<|end|>{% endif %}{% endif %}\n{%- endfor %}").Replace(chat)
 
 // shouting is a second renderer that renders everything in capitals.
 type shouting struct{ chattemplate.Rendering }
@@ -83,7 +91,7 @@ func broken(t *testing.T, src subject.Source, o check.Options) (string, []rule.R
 // fault is an edit that makes a template break rules.
 type fault struct {
 	breaks   string // the rules, the one that the fault is about first
-	base     string // chat or tagged
+	base     string // chat, tagged or bare
 	old, new string
 	at       string // the text of the template in which the finding lies; "" for all of it
 }
@@ -102,7 +110,7 @@ var faults = []fault{
 	{"A012", chat, "{{- bos_token }}", "{{- bos_token }}{% for m in messages %}{% if m.tool_calls and 'x' in m.content %}{% endif %}{% endfor %}", "in m.content"},
 	{"A013", chat, "{%- for message in messages %}", "{%- for message in messages if message.role != 'system' %}", ".role != 'system'"},
 	{"A014 A003? A019", chat, "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}", "message.content is string"},
-	{"A015", chat, "<|tool|>\n{{ message.content }}", "<|tool|>\ndone", ".role == 'tool'"},
+	{"A015", chat, "<|tool|>\n" + result, "<|tool|>\ndone", ".role == 'tool'"},
 	{"A016", chat, "{{ tool | tojson }}", "{{ tool.function.name }}", ".function.name }}{{ '\\n'"},
 	{"A017", chat, "{{- bos_token }}", "{{- bos_token }}{{ bos_token }}", "bos_token }}\n"},
 	{"A018", chat, "call.function.arguments if call.function.arguments is string else ", "", "call.function.arguments | tojson"},
@@ -132,7 +140,7 @@ var faults = []fault{
 	{"A042", strings.Replace(chat, jsonCall, "", 1), "{%- if tools %}", "{%- if false %}", ""},
 	{"A043", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}", "('no system')"},
 	{"A057 A034 A080", chat, "<think>{{ message.reasoning_content }}</think>{% endif %}", "{% endif %}{% if message.role == 'assistant' %}<think>{{ message.reasoning_content ~ '</think>' if message.reasoning_content }}{% endif %}", ".content }}{% else %}{% for"},
-	{"A058", chat, "{{ message.content }}<|end|>\n{% else %}", "{{ message.content }}{% if loop.last or loop.nextitem.role != 'user' %}<|end|>{% endif %}\n{% else %}", "<|end|>{% endif %}"},
+	{"A058", chat, result + "<|end|>\n{% else %}", result + "{% if loop.last or loop.nextitem.role != 'user' %}<|end|>{% endif %}\n{% else %}", "<|end|>{% endif %}"},
 	{"A059", chat, "{% else %}<|{{ message.role }}|>\n", "{% else %}{% if loop.first or loop.previtem.role != 'tool' or message.role != 'assistant' %}<|{{ message.role }}|>\n{% endif %}", "<|end|>\n"},
 	{"A060", chat, "{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}", "{% endfor %}<|end|>\n{% if message.tool_calls and message.content %}<|end|>\n{% endif %}{% endif %}\n{%- endfor %}", "<|end|>\n{% endif %}{%"},
 	{"A061", chat, "{%- for message in messages %}", "{%- for message in messages %}{% if message.role == 'system' and not loop.first %}{% continue %}{% endif %}", "{%- for message in messages %}{% if message.role == 'system' and not loop.first %}"},
@@ -157,9 +165,9 @@ var faults = []fault{
 	{"A071", chat, "{%- if add_generation_prompt %}<|assistant|>\n{% endif %}",
 		"{%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}", "'<|assistant|>' }}{% endif %}"},
 	{"A080", chat, "{{ '\\n' }}{% endfor %}<|end|>\n{% endif %}", "{{ '\\n' }}{% endfor %}</tools>\n<|end|>\n{% endif %}", "</tools>"},
-	{"A080", chat, "<|tool|>\n{{ message.content }}", "<|tool|>\n<result>{{ message.content }}{{ '</result>' if loop.last }}", "<result>"},
+	{"A080", chat, "<|tool|>\n" + result, "<|tool|>\n<result>" + result + "{{ '</result>' if loop.last }}", "<result>"},
 	{"A081", chat, "<|tool|>\n", "<|tool|>\n{{ message.nme }}", ".nme"},
-	{"A082", chat, "<|tool|>\n", "<|tool|>Result", "{{ message.content }}<|end|>"},
+	{"A082", chat, "<|tool|>\n", "<|tool|>Result", result + "<|end|>"},
 	{"A083", chat, "{%- if tools %}<|system|>", "{%- if tools %}{{ '<|system|>' }}{{ '<|system|>' }}", "'<|system|>' }}{{"},
 	{"A084", chat, "{% endfor %}<|end|>", "{% endfor %}Call so:\n<call>{\"id\": \"...\", \"name\": \"...\", \"parameters\": {}}</call><|end|>", "<call>"},
 	{"A084", chat, "{% endfor %}<|end|>", "{% endfor %}Call so:\n<call>{\"id\": \"...\", 'name': \"...\", \"arguments\": {}}</call><|end|>", "'name'"},
@@ -167,7 +175,7 @@ var faults = []fault{
 	{"A086", chat, "</call>{% endfor %}", "</call>{{ '\n' if loop.first and not loop.last }}{% endfor %}", "if call.function.arguments is"},
 	{"A087 A020", chat, "{% if message.reasoning_content %}", "{% if message.reasoning_content and loop.last %}", "<think>"},
 	{"A088", chat, "{%- for message in messages %}", "{%- for message in messages %}{{ '\n' if not loop.first and loop.previtem.role == 'system' }}", "<|end|>\n{% endif %}\n{%- endfor"},
-	{"A089", chat, "<|tool|>\n", "<|user|>\n", "message.content }}<|end|>"},
+	{"A089", chat, "<|tool|>\n", "<|user|>\n", result[3:] + "<|end|>"},
 	{"A085", tagged, "{% else %}{{ call.function.arguments }}{% endif %}</call>", "{% endif %}</call>", "if call.function.arguments is mapping"},
 	{"A120", chat, "{%- if message.role == 'tool' %}<|tool|>", "{%- if message.role == 'tool' %}<||>", "<||>"},
 	{"A121", chat, "{{ '\\n' }}{% endfor %}<|end|>", "{% endfor %}<|end|>", "tool | tojson"},
@@ -180,11 +188,17 @@ var faults = []fault{
 	{"A126", chat, "{{- bos_token }}", "{{- bos_token }}{% if 'x' in greeting %}{% endif %}{% set greeting = 'hello' %}", "greeting = 'hello'"},
 	{"A127", chat, "{{- bos_token }}", "{{- bos_token }}{{ place + ': ' }}", "place + "},
 	{"A128 A011 A025 A041", tagged, "value | tojson", "value", "value }}</arg>"},
-	{"A129", chat, "<|tool|>\n", "<|tool|>{{ message.name }}\n", "\n{{ message.content }}<|end|>"},
+	{"A129", chat, "<|tool|>\n", "<|tool|>{{ message.name }}\n", "\n" + result + "<|end|>"},
 	{"A130", chat, "{{ tool | tojson }}", "{{ tool | tojson }} {\"size\": }", "{\"size\": }"},
 	{"A131 A066", chat, "{{ tool | tojson }}", "{{ {'name': tool['name'], 'description': tool['description'], 'parameters': tool['parameters']} | tojson }}", "tojson }}{{ '\\n' }}"},
 	{"A132", chat, "{% if message.content is string %}", "{% if message.tool_calls %}{% elif message.content is string %}", ".arguments | tojson }}}</call>"},
 	{"A135", chat, "{% if message.content is string %}", "{% if message.tool_calls and message.reasoning_content %}{% elif message.content is string %}", ".arguments | tojson }}}</call>"},
+	{"A142", bare, "{% if message.role == 'assistant' %}<|end|>", "{% if message.tool_calls %}<|end|>", "\n{% if message.reasoning"},
+	{"A142", bare, "{% if message.role == 'assistant' %}<|end|>", "{% if message.role == 'assistant' and not message.tool_calls %}<|end|>", "\n" + result},
+	{"A143", chat, "{% if message.content is string %}{{ message.content }}", "{% if message.content is string %}{{ message.content.split('</think>')[0] if message.role == 'assistant' else message.content }}", "if message.role == 'assistant'"},
+	{"A144", chat, "{{- bos_token }}", "{{- bos_token }}{% set ns = namespace(last=-1) %}{% for m in messages %}{% set last = loop.index0 %}{% endfor %}{% if ns.last > 3 %}{% endif %}", "last = loop.index0"},
+	{"A144", chat, "{{- bos_token }}", "{{- bos_token }}{% set seen = namespace(n=0) %}{% for m in messages %}{% set seen = seen.n + 1 %}{% endfor %}", "seen = seen.n"},
+	{"A030", chat, "{% if message.content is string %}", "{% if message.content is string or message.role == 'system' %}", "{{ message.content }}"},
 	{"A080", chat, "<|end|>\n{% endif %}\n{%- for message in messages %}", "<|end|>\n{% endif %}\n{%- for message in messages %}{% if message.role != 'tool' and not loop.first and loop.previtem.role == 'tool' %}<|{{ message.role }}|></results>{% endif %}", "</results>"},
 	{"A082 A121", chat, "<|system|>\n{%- for tool", "<|system|>\nThese are the tools.Call one of them if you can.\n{%- for tool", "tools.Call"},
 	{"A121 A080", chat, "<|system|>\n{%- for tool", "<|system|>\n<tools>\n{%- for tool", "<tools>"},
@@ -240,7 +254,7 @@ func TestEncodedContent(t *testing.T) {
 // TestRules breaks a template without a fault in one place: just those rules are broken, and the
 // finding is where the fault is.
 func TestRules(t *testing.T) {
-	for _, base := range []string{chat, tagged} {
+	for _, base := range []string{chat, tagged, bare} {
 		if got, _ := broken(t, subject.New("test.jinja", base), check.Options{}); got != "" {
 			t.Fatalf("the template without faults breaks %q\n%s", got, base)
 		}

@@ -332,8 +332,8 @@ func (s *Subject) checkPartsPrinted(find finder) {
 		}
 		at := 0
 		for _, r := range t.o.Runs {
-			if r.Role == jinja.Structure && strings.Contains(r.Path, ".content[") &&
-				messageOf(r) >= 0 && t.kinds[messageOf(r)] == conversation.Question {
+			if r.Role == jinja.Structure && messageOf(r) >= 0 &&
+				strings.Contains(r.Path, ".content[") && !strings.HasSuffix(r.Path, ".text") {
 				find(t.at(at), "a part of the content is printed as a value: %s\nconversation: %s",
 					report.Quote(t.text, at), t.Name)
 				return
