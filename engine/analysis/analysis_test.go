@@ -123,7 +123,7 @@ tail: "</call>"
 			`calls: json_native
 per_call_start: "<call>"
 per_call_end: "</call>"
-object: n=id, size=number, name=name, arguments=args
+object: n=index, size=number, name=name, arguments=args
 `,
 		},
 		{
@@ -159,7 +159,7 @@ object: name is key, =args
 			`calls: array of json_native
 section_start: "<calls>"
 section_end: "</calls>"
-object: n=id (text), name=name, parameters=args
+object: n=id (1 to 20 of 0-9) (text), name=name, parameters=args
 `,
 		},
 		{

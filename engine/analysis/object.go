@@ -155,6 +155,10 @@ func (a *callsPass) written(c *format.Calls) {
 	}
 }
 
+// counted are the ids that a template writes which counts the calls: in a prompt every other id is
+// replaced by such a one.
+var counted = format.IDs{Characters: "0-9", Max: 20}
+
 // numbered makes ids of the numbers in a call's object that count the calls: the model makes them
 // up by counting (T7).
 func (a *callsPass) numbered(c *format.Calls) {
@@ -165,7 +169,9 @@ func (a *callsPass) numbered(c *format.Calls) {
 			continue
 		}
 		if base, counts := a.counts(n); counts {
-			f.Slot = format.SlotID
+			if f.Slot = format.SlotIndex; f.Text {
+				f.Slot, f.IDs = format.SlotID, counted
+			}
 			a.gave("T7", "object", format.Observed, "ids are counted, from %d", base)
 		}
 		n++

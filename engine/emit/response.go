@@ -282,7 +282,7 @@ func (r *response) objectCall(o *format.Object, prefix string) (ordered.Value, e
 			name = path
 		case format.SlotArgs:
 			arguments = path
-		case format.SlotID:
+		case format.SlotID, format.SlotIndex: // a generated number is an id too
 			id = path
 		}
 	}
