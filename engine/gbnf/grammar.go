@@ -408,26 +408,43 @@ func nullable(g *Grammar, index map[string]int) []bool {
 // settle computes a property of each rule from the rules that it uses: update computes one rule and
 // reports whether that changed it; then the rules that use it are computed again.
 func settle(g *Grammar, index map[string]int, update func(rule int) bool) {
-	users := make([][]int, len(g.Rules))
+	n := len(g.Rules)
+	var refs []int // of all rules; those of rule i end at ends[i]
+	ends, users := make([]int, n), make([]int, n+1)
 	for i := range g.Rules {
-		for _, ref := range allRefs(nil, g.Rules[i].Alts, index) {
-			users[ref] = append(users[ref], i)
+		refs = allRefs(refs, g.Rules[i].Alts, index)
+		ends[i] = len(refs)
+	}
+	for _, ref := range refs {
+		users[ref+1]++
+	}
+	for i := range n {
+		users[i+1] += users[i]
+	}
+	by := make([]int, len(refs)) // the users of all rules; those of rule i begin at users[i]
+	at := slices.Clone(users)
+	for i, from := 0, 0; i < n; i++ {
+		for _, ref := range refs[from:ends[i]] {
+			by[at[ref]] = i
+			at[ref]++
 		}
+		from = ends[i]
 	}
-	queued := make([]bool, len(g.Rules))
-	queue := make([]int, 0, len(g.Rules))
-	for i := len(g.Rules) - 1; i >= 0; i-- { // rules mostly come before those that they use
-		queue, queued[i] = append(queue, i), true
+	queued := make([]bool, n)
+	queue := make([]int, n) // a ring: no rule is in it twice
+	for i := range n {
+		queue[i], queued[i] = n-1-i, true // rules mostly come before those that they use
 	}
-	for len(queue) > 0 {
-		i := queue[0]
-		queue, queued[i] = queue[1:], false
+	for first, waiting := 0, n; waiting > 0; {
+		i := queue[first]
+		first, waiting, queued[i] = (first+1)%n, waiting-1, false
 		if !update(i) {
 			continue
 		}
-		for _, user := range users[i] {
+		for _, user := range by[users[i]:users[i+1]] {
 			if !queued[user] {
-				queue, queued[user] = append(queue, user), true
+				queue[(first+waiting)%n], queued[user] = user, true
+				waiting++
 			}
 		}
 	}

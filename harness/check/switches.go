@@ -301,7 +301,8 @@ func checkLoopReasoning(s *Subject, find finder) {
 		}
 		var gone *conversation.Leaf
 		found := t.origins()
-		for _, l := range t.leaves() {
+		leaves := t.leaves()
+		for i, l := range leaves {
 			switch {
 			case l.Message < 0:
 			case t.kinds[l.Message] == conversation.Question:
@@ -309,7 +310,7 @@ func checkLoopReasoning(s *Subject, find finder) {
 			case l.Part == conversation.Reasoning && t.kinds[l.Message] == conversation.Call &&
 				s.reads(l.Path):
 				if _, ok := found[originOf(l)]; !ok {
-					gone = &l
+					gone = &leaves[i]
 				} else if gone != nil {
 					find(t.near(gone.Text), "the reasoning of message %d is dropped, that of "+
 						"message %d is kept\nconversation: %s", gone.Message+1, l.Message+1, t.Name)

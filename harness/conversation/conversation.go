@@ -141,7 +141,7 @@ type Leaf struct {
 
 // Leaves returns the leaves of an input in its order: the tools, then the messages.
 func Leaves(in chattemplate.Input) []Leaf {
-	w := walker{}
+	w := walker{make([]Leaf, 0, leavesEach*(len(in.Tools)+len(in.Messages)))}
 	for i, t := range in.Tools {
 		w.tool(i, t)
 	}
@@ -152,6 +152,9 @@ func Leaves(in chattemplate.Input) []Leaf {
 }
 
 type walker struct{ leaves []Leaf }
+
+// leavesEach is about how many leaves a tool or a message has.
+const leavesEach = 6
 
 func (w *walker) add(l Leaf) {
 	if strings.TrimSpace(l.Text) != "" {
