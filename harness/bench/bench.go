@@ -152,7 +152,7 @@ func (in *Inputs) Works() ([]Work, error) {
 	}
 	n := time.Duration(len(in.Templates))
 	works := []Work{
-		{Name: "cold", What: fmt.Sprintf("compile, probe and analyse %d templates, cold", n), Bar: 150 * time.Millisecond * n / 70, Make: in.cold},
+		{Name: "cold", What: fmt.Sprintf("compile, probe and analyse %d templates, cold", n), Bar: 90 * time.Millisecond * n / 70, Make: in.cold},
 		{Name: "verify", What: fmt.Sprintf("verify %d templates by round trip", n), Bar: 2 * time.Second * n / 70, Make: in.verify},
 		in.RenderWork("render/battery", renders),
 	}
