@@ -115,6 +115,10 @@ const MaxName = 256
 // read wherever it stands: a parser holds its beginning until it knows (peg.ConfirmBytes).
 const MaxMarkers = peg.ConfirmBytes - 2*MaxName
 
+// MaxFormat is how long the markers of a format may be together, in bytes, in any case: patterns
+// hold them many times over. Those of known formats have some hundred bytes.
+const MaxFormat = 1 << 16
+
 // The kinds of the events.
 const (
 	_         peg.Kind = iota

@@ -81,6 +81,9 @@ func (g *Generator) frame(o Options) (*frame, error) {
 }
 
 func newFrame(f format.Format, o Options) (*frame, error) {
+	if n := markerBytes(f); n > MaxFormat {
+		return nil, fmt.Errorf("the format has markers of %d bytes, more than %d", n, MaxFormat)
+	}
 	t, err := newTurn(f, o)
 	if err != nil {
 		return nil, err
