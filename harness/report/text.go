@@ -2,8 +2,10 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -384,12 +386,11 @@ func (r *Report) JSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// Read reads a report that [Report.JSON] wrote.
+// Read reads a report that [Report.JSON] wrote. It takes its lists one by one: package json goes on
+// after an item of the wrong form, and makes two hundred bytes of three.
 func Read(r io.Reader) (*Report, error) {
-	d := json.NewDecoder(r)
-	d.DisallowUnknownFields()
-	report := new(Report)
-	if err := d.Decode(report); err != nil {
+	report, err := read(r)
+	if err != nil {
 		return nil, fmt.Errorf("not a report of assay (--format json writes one): %w", err)
 	}
 	if report.Passed < 0 || report.Noted < 0 || report.Warned < 0 {
@@ -397,4 +398,70 @@ func Read(r io.Reader) (*Report, error) {
 			"%d, \"noted\" %d and \"warned\" %d", report.Passed, report.Noted, report.Warned)
 	}
 	return report, nil
+}
+
+func read(r io.Reader) (*Report, error) {
+	type plain Report
+	report := struct {
+		*plain
+		Rules   json.RawMessage `json:"rules"`
+		Results json.RawMessage `json:"results"`
+	}{plain: new(plain)}
+	if err := strictly(r).Decode(&report); err != nil {
+		return nil, err
+	}
+	err := items("rules", report.Rules, func(r *rule.Rule) (string, error) {
+		report.plain.Rules = append(report.plain.Rules, *r)
+		return r.ID, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	type result rule.Result
+	type detailed struct {
+		result
+		Details json.RawMessage `json:"details"`
+	}
+	err = items("results", report.Results, func(r *detailed) (string, error) {
+		err := items("details", r.Details, func(d *rule.Detail) (string, error) {
+			r.result.Details = append(r.result.Details, *d)
+			return d.About + d.Prompt + d.Output, nil
+		})
+		report.plain.Results = append(report.plain.Results, rule.Result(r.result))
+		return r.Suite + r.Name, err
+	})
+	return (*Report)(report.plain), err
+}
+
+// items reads a list, up to the first item that has no name or is none.
+func items[T any](list string, text json.RawMessage, named func(*T) (string, error)) error {
+	if len(text) == 0 || string(text) == "null" {
+		return nil
+	}
+	d := strictly(bytes.NewReader(text))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return fmt.Errorf("%q is no list", list)
+	}
+	for n := 1; d.More(); n++ {
+		var item T
+		err := d.Decode(&item)
+		name := ""
+		if err == nil {
+			name, err = named(&item)
+		}
+		if err == nil && name == "" {
+			err = errors.New("it has no name")
+		}
+		if err != nil {
+			return fmt.Errorf("item %d of %q: %w", n, list, err)
+		}
+	}
+	return nil
+}
+
+// strictly reads JSON without members that nobody knows.
+func strictly(r io.Reader) *json.Decoder {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	return d
 }

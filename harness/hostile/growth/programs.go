@@ -197,6 +197,12 @@ var reports = []generator{
 	{"lines", between(`{"command": "check", "results": [{"suite": "s", "name": "n", "status": "failed", "severity": "error", "text": "`, `\n::error::`, `"}]}`)},
 	{"name", between(`{"command": "check", "results": [{"suite": "`, "x", `", "name": "n", "status": "failed", "text": ""}]}`)},
 	{"members", list(`{"command": "check", "results": [], `, `"k%d": 1`, `}`)},
+	{"results that are lists", list(`{"command": "check", "results": [`, `[]`, `]}`)},
+	{"results without names", list(`{"command": "check", "results": [`, `{}`, `]}`)},
+	{"details of nothing", list(`{"command": "check", "results": [{"name": "n", "details": [`, `{}`,
+		`]}]}`)},
+	{"rules without names", list(`{"command": "check", "rules": [`, `{}`, `]}`)},
+	{"conclusions", list(`{"command": "check", "conclusions": [`, `""`, `]}`)},
 }
 
 // reported reads a report and writes it in every form.
