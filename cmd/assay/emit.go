@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/standard"
+	"github.com/goassay/assay/harness/turns"
 )
 
 // target is a language in which a format is written, or the grammar of the answers to a request.
@@ -30,7 +31,7 @@ var targets = []target{
 	}},
 	{name: "response-template", member: "response_template",
 		object: func(t *engine.Template) (ordered.Value, error) {
-			return emit.ResponseTemplate(t.Analysis().Format)
+			return emit.ResponseTemplate(t.Analysis().Format, turns.Anchors(t)...)
 		}},
 	{name: "structural-tag", grammar: func(p *engine.Plan, _ *engine.Vocabulary) (string, error) {
 		tag, err := emit.StructuralTag(p.Output)

@@ -22,6 +22,18 @@ func hermes() format.Format {
 	return f
 }
 
+// TestAnchors writes an object for prompts of which some end without the header.
+func TestAnchors(t *testing.T) {
+	v, err := emit.ResponseTemplate(hermes(), "[/TOOL_RESULTS]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `["<|im_start|>assistant\n", "[/TOOL_RESULTS]"]`
+	if got := v.At("start_anchor").String(); got != want {
+		t.Errorf("start_anchor is %s, expected %s", got, want)
+	}
+}
+
 func TestResponseTemplate(t *testing.T) {
 	v, err := emit.ResponseTemplate(hermes())
 	if err != nil {

@@ -11,7 +11,12 @@ import (
 // ResponseTemplate returns transformers' response_template object, version 1, for a format: the one
 // that tokenizer_config.json holds beside chat_template. Patterns are of Python's regex module with
 // DOTALL, as transformers compiles them.
-func ResponseTemplate(f format.Format) (ordered.Value, error) {
+//
+// The object's anchor is the text before the model's turn: the format's header, or one of anchors,
+// with which prompts of the template end that have no header after the last turn, as after the
+// result of a tool. transformers reads a prompt on from the last anchor in it, so that without them
+// it would read the call before the result once more.
+func ResponseTemplate(f format.Format, anchors ...string) (ordered.Value, error) {
 	r := response{f: &f}
 	if f.Header == "" {
 		return ordered.Value{}, r.no("header", "a prompt without a text before the model's "+
@@ -29,10 +34,18 @@ func ResponseTemplate(f format.Format) (ordered.Value, error) {
 	if err != nil {
 		return ordered.Value{}, err
 	}
+	anchor := ordered.Str(f.Header)
+	if len(anchors) > 0 {
+		all := []ordered.Value{anchor}
+		for _, text := range anchors {
+			all = append(all, ordered.Str(text))
+		}
+		anchor = ordered.ArrayOf(all...)
+	}
 	return object(
 		"version", ordered.Int(1),
 		"defaults", object("role", ordered.Str("assistant")),
-		"start_anchor", ordered.Str(f.Header),
+		"start_anchor", anchor,
 		"fields", ordered.ObjectOf(r.fields...)), nil
 }
 

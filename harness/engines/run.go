@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/goassay/assay/engine/emit"
+	"github.com/goassay/assay/harness/turns"
 )
 
 // Result is the outcome of one case in one engine, cut in one way.
@@ -66,7 +67,8 @@ func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case,
 		r.Engine = name
 		found(r)
 	}
-	object, err := emit.ResponseTemplate(s.Template.Analysis().Format)
+	object, err := emit.ResponseTemplate(s.Template.Analysis().Format,
+		turns.Anchors(s.Template)...)
 	if err != nil {
 		for i := range cases {
 			rename(Result{Version: a.Version, Family: cases[i].Family, Case: cases[i].ID,

@@ -17,6 +17,7 @@ import (
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/responsetemplate"
 	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/turns"
 )
 
 func value(t *testing.T, text string) ordered.Value {
@@ -235,7 +236,8 @@ func TestAgainstTransformers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		object, err := emit.ResponseTemplate(s.Template.Analysis().Format)
+		object, err := emit.ResponseTemplate(s.Template.Analysis().Format,
+			turns.Anchors(s.Template)...)
 		if err != nil {
 			continue
 		}

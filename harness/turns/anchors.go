@@ -1,0 +1,77 @@
+package turns
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/verify"
+)
+
+// results are results of tools with nothing in common, so that a text with which the prompts after
+// all of them end is the template's.
+var results = []string{"seen", `{"count": 3}`, "7", `["a", "b"]`, "true"}
+
+// Anchors returns the texts, the format's header apart, after which the model's turn begins. There
+// is one where prompts after the result of a tool do not end with the header: the end that these
+// prompts share, without the model's own text.
+func Anchors(t *engine.Template) []string {
+	header := t.Analysis().Format.Header
+	shared := ""
+	for i, result := range results {
+		prompt, ok := afterResult(t, i, result)
+		switch {
+		case !ok || strings.HasSuffix(prompt, header):
+			return nil
+		case i == 0:
+			shared = prompt
+		default:
+			shared = commonEnd(shared, prompt)
+		}
+	}
+	if !strings.ContainsFunc(shared, unicode.IsLetter) {
+		return nil // a bracket or white space stands everywhere
+	}
+	return []string{shared}
+}
+
+// afterResult renders the prompt after the result of a tool, without the text that the prompt gives
+// the model's turn. ok is false where the template has no such prompt.
+func afterResult(t *engine.Template, n int, result string) (text string, ok bool) {
+	tool := verify.Tools()[0]
+	id := strings.Repeat(string(rune('a'+n)), 9)
+	value, err := ordered.ParseString(fmt.Sprintf(`{"messages": [
+		{"role": "user", "content": "Hello."},
+		{"role": "assistant", "content": "", "tool_calls": [{"id": %q, "type": "function",
+			"function": {"name": %q, "arguments": "{}"}}]},
+		{"role": "tool", "tool_call_id": %q, "content": %q}], "tools": [%s]}`,
+		id, tool.Name, id, result, tool.Value))
+	if err != nil {
+		return "", false
+	}
+	request, err := chat.ParseRequest(value)
+	if err != nil {
+		return "", false
+	}
+	prompt, err := t.Render(request)
+	if err != nil {
+		return "", false
+	}
+	prefill, err := prompt.Prefill()
+	if err != nil {
+		return "", false
+	}
+	return strings.CutSuffix(prompt.Text, prefill)
+}
+
+// commonEnd returns the text with which both texts end.
+func commonEnd(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return strings.ToValidUTF8(a[len(a)-n:], "")
+}
