@@ -93,6 +93,17 @@ func (t *Trace) Missing() []string {
 	return out
 }
 
+// LastMissing returns the path that was looked up in vain last, and reports whether there is one.
+func (t *Trace) LastMissing() (string, bool) {
+	path, order := "", -1
+	for _, r := range t.reads {
+		if r.Missing && r.order > order {
+			path, order = r.Path, r.order
+		}
+	}
+	return path, order >= 0
+}
+
 // Comparisons returns the literals that the input met. The caller must not change them.
 func (t *Trace) Comparisons() []Comparison { return t.literals }
 

@@ -329,6 +329,37 @@ func TestNoAnswers(t *testing.T) {
 	}
 }
 
+// TestOtherForms has templates whose prompts are not made of turns with headers: nothing stands
+// between an instruction and its answer, all is a script that ends in a request for speech, or the
+// model's processor brings the tokens of images. None of them is blamed for it.
+func TestOtherForms(t *testing.T) {
+	const parts = `{% for message in messages %}<|{{ message.role }}|>` +
+		`{% if message.content is string %}{{ message.content }}{% else %}` +
+		`{% for part in message.content %}{% if part.type == 'text' %}{{ part.text }}` +
+		`{% elif part.type == 'image' or part.type == 'image_url' %}{{ IMAGE }}` +
+		`{% endif %}{% endfor %}{% endif %}<|end|>{% endfor %}` +
+		`{% if add_generation_prompt %}<|assistant|>{% endif %}`
+	for _, c := range []struct{ rule, template, want string }{
+		{"A071", `{% for message in messages %}[INST] {{ message.content }} [/INST]
+{% endfor %}`, ""},
+		{"A019", `{% for message in messages %}Speaker {{ message.role }}: {{ message.content }}
+{% endfor %}Speech:
+<|sound|>{% if not add_generation_prompt %}{{ eos_token }}{% endif %}`, ""},
+		{"A019", `{% for message in messages %}{{ message.role }}: {{ message.content }}
+{% endfor %}{% if add_generation_prompt %}model: {% endif %}`, "A019"},
+		{"A066", strings.Replace(parts, "IMAGE", "'' + image_mark", 1), ""},
+		{"A066", strings.Replace(parts, "IMAGE", "'size ' + part.frame_size", 1), ""},
+		{"A066", strings.Replace(parts, "IMAGE", "'image ' + part.text", 1), "A066"},
+		{"A066", strings.Replace(parts, "IMAGE", "1 + 'image'", 1), "A066"},
+	} {
+		got, findings := broken(t, subject.New("test.jinja", c.template),
+			check.Options{Only: []string{c.rule}})
+		if got != c.want {
+			t.Errorf("%s\nbreaks %q, want %q\n%+v", c.template, got, c.want, findings)
+		}
+	}
+}
+
 // offset is a place of a text in bytes; -1 for the text as a whole.
 func offset(text string, p rule.Place) int {
 	if p.Line == 0 {

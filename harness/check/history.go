@@ -72,7 +72,7 @@ func checkGeneration(s *Subject, find finder) {
 		rest, begins := strings.CutPrefix(turn.Text, prompt.Text)
 		at := report.Parting(turn.Text, prompt.Text)
 		switch {
-		case !begins && !parts:
+		case !begins && !parts && !asksForOther(prompt.Text, turn.Text):
 			parts = true
 			written, _ := s.ask(asked)
 			find(written.at(at), "thinking %s: prompt and "+
@@ -86,6 +86,14 @@ func checkGeneration(s *Subject, find finder) {
 				report.Sides("turn", turn.Text, "prompt", prompt.Text))
 		}
 	}
+}
+
+// asksForOther reports whether a prompt ends as the history does after an answer: it asks for
+// something else than an answer, such as speech, which no history has.
+func asksForOther(prompt, turn string) bool {
+	_, asked, _ := strings.Cut(prompt, "USERNEEDLE")
+	_, after, answered := strings.Cut(turn, "ANSWERNEEDLE")
+	return answered && strings.TrimSpace(asked) != "" && strings.HasPrefix(after, asked)
 }
 
 // endsEarly reports whether the history goes on with white space where a generation prompt ends

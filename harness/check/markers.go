@@ -720,7 +720,7 @@ func checkGlued(s *Subject, find finder) {
 			case right && word(a) && word(b) && (before.Role == jinja.Literal ||
 				strings.HasSuffix(before.Path, ".role")):
 				this = seam{t.kinds[messageOf(r)].String(),
-					"the template's " + jsonString(lastWord(t.text[:from]))}
+					"the template's " + jsonString(lastWord(t.text[from-before.Len:from]))}
 			default:
 				continue
 			}

@@ -3,6 +3,8 @@ package check
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -133,12 +135,38 @@ func (s *Subject) expected(t *talked) bool {
 			return false
 		}
 		for _, part := range m.At("content").Items() {
-			if part.At("type").Text() != "text" && !c.TypedContent {
+			if part.At("type").Text() != "text" && (!c.TypedContent || t.processed()) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// processed reports whether the last look-up in vain before a template failed was that of a
+// variable, or of a field of a part that is no text: a model's processor gives its template tokens
+// for images, and the number of a video's frames, which no request has.
+func (t *talked) processed() bool {
+	path, ok := t.o.Trace.LastMissing()
+	if !ok || t.err == nil || slices.Contains(protocol, lastKey(path)) {
+		return false
+	}
+	if part := strings.LastIndexByte(path, '.'); part >= 0 {
+		return partField.MatchString(path) && typeOf(t.in.Messages, path[:part]) != "text"
+	}
+	return !strings.Contains(path, "[")
+}
+
+// partField is the path of a field of a part of a content.
+var partField = regexp.MustCompile(`^messages\[\d+\]\.content\[\d+\]\.\w+$`)
+
+// typeOf returns the type of the part of a content at a path.
+func typeOf(messages []ordered.Value, path string) string {
+	var message, part int
+	if _, err := fmt.Sscanf(path, "messages[%d].content[%d]", &message, &part); err != nil {
+		return ""
+	}
+	return messages[message].At("content").Items()[part].At("type").Text()
 }
 
 // shape describes the peculiarity of a conversation.

@@ -157,6 +157,10 @@ func checkAsked(s *Subject, find finder) {
 				between != "" &&
 				!strings.HasPrefix(between, strings.TrimSpace(end))
 		})
+		shared := slices.ContainsFunc(s.gaps(), func(g gap) bool { // it is nobody's header
+			return g.before != conversation.None && g.after == conversation.Question &&
+				strings.Contains(g.text, rest)
+		})
 		more, longer := strings.CutPrefix(not.text, asked.text)
 		more = strings.TrimSpace(more)
 		inverted := longer && more != "" && strings.Contains(turn, more)
@@ -165,7 +169,7 @@ func checkAsked(s *Subject, find finder) {
 			find(not.at(len(not.text)-1), "the prompt goes on with %s where no generation prompt "+
 				"was asked for, and not where one was: %s", jsonString(more),
 				report.Quote(not.text, len(asked.text)))
-		case asked.text == not.text && opens && rest != "":
+		case asked.text == not.text && opens && rest != "" && !shared:
 			find(asked.at(len(asked.text)-1), "the model's header is missing though a "+
 				"generation prompt was asked for: %s\nin the "+
 				"history it is %s", report.Quote(asked.text, len(asked.text)), jsonString(rest))

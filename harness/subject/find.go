@@ -30,9 +30,14 @@ const maxFound = 10_000
 var skipped = []string{"node_modules", "__pycache__"}
 
 // Find looks for templates in a folder and in those below it, except for hidden ones: model
-// folders, and all other files named *.jinja. Links to folders are not followed.
+// folders, and all other files named *.jinja. Links to folders are not followed
+// but for dir itself.
 func Find(dir string) (Found, error) {
 	var found Found
+	argument := dir
+	if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		dir += string(filepath.Separator) // which is the folder that it leads to
+	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == dir:
@@ -47,7 +52,11 @@ func Find(dir string) (Found, error) {
 			if name == modeldir.AdditionalDir && slices.Contains(found.Models, filepath.Dir(path)) {
 				return fs.SkipDir // the model's
 			}
-			if holdsModel(path) {
+			switch {
+			case !holdsModel(path):
+			case path == dir:
+				found.Models = append(found.Models, argument)
+			default:
 				found.Models = append(found.Models, path)
 			}
 		case d.Type() != 0 && d.Type() != fs.ModeSymlink: // a pipe, which would keep its reader
@@ -56,13 +65,13 @@ func Find(dir string) (Found, error) {
 		}
 		if len(found.Templates)+len(found.Models) > maxFound {
 			return fmt.Errorf("%s holds more than %d templates; name a "+
-				"folder below it", dir, maxFound)
+				"folder below it", argument, maxFound)
 		}
 		return nil
 	})
 	if err == nil && len(found.Templates)+len(found.Models) == 0 {
 		err = fmt.Errorf("%w in %s: looked for *.jinja, %s, %s, %s and *.gguf, in the folders "+
-			"below it as well", ErrNoTemplate, dir,
+			"below it as well", ErrNoTemplate, argument,
 			modeldir.TokenizerConfig, modeldir.ProcessorTemplate, modeldir.ProcessorConfig)
 	}
 	return found, err

@@ -62,6 +62,13 @@ func TestFind(t *testing.T) {
 		") and 1 model folder ("+filepath.Join(dir, "empty")+")"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Logf("no links here: %v", err) // on Windows they need a privilege
+	} else if found, err := subject.Find(link); err != nil || len(found.Templates) != 3 ||
+		!slices.Contains(found.Templates, filepath.Join(link, "a.jinja")) {
+		t.Errorf("a link to the folder: %v, %v", found, err)
+	}
 	if _, err := subject.Find(filepath.Join(dir, "nope")); err == nil {
 		t.Error("a folder that is not there was read")
 	}
