@@ -333,7 +333,7 @@ func (one *checked) judge(src subject.Source) {
 	one.able = append(one.able, fmt.Sprintf("tool-capable: %s: %s", src.Name, able))
 	if t != nil {
 		x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
-			conversation.UsualRenders)
+			conversation.UsualRenders, src.Unreachable)
 		one.able = append(one.able, fmt.Sprintf("exercised: %s: %s", src.Name, x.Summary()))
 		if unset := check.Unset(t); unset != "" {
 			one.able = append(one.able, fmt.Sprintf("thinking: %s: unset is %s", src.Name, unset))

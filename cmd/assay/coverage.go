@@ -29,7 +29,8 @@ follow the line, with the reason where it is proven that none can.`,
 			if *seed != grammar.Seed {
 				grammar = conversation.New(*seed)
 			}
-			x := conversation.Explore(t.ChatTemplate(), grammar, t.Caps().Needs.Bound, *tries)
+			x := conversation.Explore(t.ChatTemplate(), grammar, t.Caps().Needs.Bound, *tries,
+				nil)
 			if s.json {
 				return writeJSON(c.stdout, x.Value())
 			}

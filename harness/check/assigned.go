@@ -38,13 +38,16 @@ func (r *region) within(other *region) bool {
 }
 
 // called reports whether a region is, or lies in, one that runs when it is called.
-func (r *region) called() bool {
+func (r *region) called() bool { return r.caller() != nil }
+
+// caller is the innermost region around that runs when it is called; nil: none.
+func (r *region) caller() *region {
 	for ; r != nil; r = r.above {
 		if r.macro {
-			return true
+			return r
 		}
 	}
-	return false
+	return nil
 }
 
 // arm is a branch of an if: only one of them runs.
@@ -373,6 +376,7 @@ func (v variable) tooLate(set *touch) *touch {
 	var early *touch
 	for _, read := range v.reads {
 		switch {
+		case v.sees(read, set) && read.test != nil && v.adds(set) && !sameLoop(read.in, set.in):
 		case v.sees(read, set) || read.guards(set):
 			return nil
 		case read.by == set.by || read.apart(set) || read.order > set.order ||
@@ -385,6 +389,18 @@ func (v variable) tooLate(set *touch) *touch {
 		return nil
 	}
 	return early
+}
+
+// adds reports whether a place sets a variable to more of what it was, after a statement has
+// written it: a condition may still ask for it, and its text is never written.
+func (v variable) adds(set *touch) bool {
+	itself, written := false, false
+	for _, read := range v.reads {
+		_, output := read.by.(*syntax.Output)
+		itself = itself || read.by == set.by
+		written = written || output && read.order < set.order && !read.apart(set)
+	}
+	return itself && written
 }
 
 // lost returns a place that reads a variable after a loop in which it is set, where nothing in the
@@ -417,11 +433,9 @@ func (v variable) early() (read, set *touch) {
 		return nil, nil
 	}
 	for _, r := range v.reads {
-		if r.in.called() {
-			continue
-		}
 		before := slices.ContainsFunc(v.sets, func(s *touch) bool {
-			return r.in.within(s.in) && s.order < r.order && !s.apart(r)
+			return r.in.within(s.in) && (s.order < r.order && !s.apart(r) ||
+				s.in.caller() != r.in.caller()) // or before the call
 		})
 		if before {
 			continue

@@ -438,7 +438,8 @@ func checkThresholds(s *Subject, find finder) {
 	}
 	if len(missed()) > 0 {
 		x := conversation.Explore(s.Template.ChatTemplate(), s.grammar(),
-			s.Template.Caps().Needs.Bound, conversation.UsualRenders)
+			s.Template.Caps().Needs.Bound, conversation.UsualRenders,
+			s.Source.Unreachable)
 		coverage.Add(&x.Coverage)
 	}
 	for _, t := range missed() {

@@ -175,10 +175,14 @@ func checkAsksForNone(s *Subject, find finder) {
 		}
 		closed = asked
 	}
-	written, err := s.fitted(talk(userTurn, thinkingTurn), false, false)
-	if err == nil && written.has("REASONNEEDLE") {
-		find(closed.at(len(closed.text)-1), "the prompt ends with closed reasoning, thinking on, "+
-			"off and unset: %s", report.Quote(closed.text, len(closed.text)))
+	for _, messages := range [][]ordered.Value{talk(userTurn, thinkingTurn),
+		talk(userTurn, fullTurn(callValue), resultTurn)} {
+		if written, err := s.fitted(messages, len(messages) > few, false); err == nil &&
+			written.has("REASONNEEDLE") {
+			find(closed.at(len(closed.text)-1), "the prompt ends with closed reasoning, thinking "+
+				"on, off and unset: %s", report.Quote(closed.text, len(closed.text)))
+			return
+		}
 	}
 }
 

@@ -447,6 +447,10 @@ func checkHeadings(s *Subject, find finder) {
 	}
 }
 
+// indented is a text in JSON, from its key on, that several spaces or a line feed of the template's
+// own stand before.
+var indented = regexp.MustCompile(`"[a-z_]+": "(\n| {2})[ \n]*\x00`)
+
 // noValue are the texts of keys without a value.
 var noValue = []string{`": }`, `": ,`, `":}`, `":,`, `": ]`}
 
@@ -456,6 +460,11 @@ func checkValues(s *Subject, find finder) {
 			continue
 		}
 		own := t.own()
+		if at := indented.FindStringIndex(own); at != nil {
+			find(t.at(at[1]-2), "a text in JSON begins with white space of the template's own: "+
+				"%s\nconversation: %s", report.Quote(t.text, at[1]-2), t.Name)
+			return
+		}
 		for _, text := range noValue {
 			if at := strings.Index(own, text); at >= 0 {
 				find(t.at(at), "a key has no value: %s\nconversation: %s",

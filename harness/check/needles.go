@@ -241,7 +241,7 @@ func checkDeveloper(s *Subject, find finder) {
 		return
 	}
 	switch at := strings.LastIndex(before, q.opener); {
-	case at < 0:
+	case at < 0 || strings.Contains(before[at:], q.closer):
 		find(p.of("SYSTEMNEEDLE"), "a developer's message has no header, elsewhere %s opens turns: "+
 			"%s", jsonString(q.opener), p.quote("SYSTEMNEEDLE"))
 	case len(q.nameless()) == 0 &&

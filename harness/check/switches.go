@@ -157,9 +157,9 @@ func checkAsked(s *Subject, find finder) {
 				between != "" &&
 				!strings.HasPrefix(between, strings.TrimSpace(end))
 		})
-		shared := slices.ContainsFunc(s.gaps(), func(g gap) bool { // it is nobody's header
-			return g.before != conversation.None && g.after == conversation.Question &&
-				strings.Contains(g.text, rest)
+		shared := !slices.ContainsFunc(s.gaps(), func(g gap) bool { // it is nobody's header
+			return (g.before == conversation.Question || g.before == conversation.Answer) &&
+				g.after == conversation.Question && !strings.Contains(g.text, rest)
 		})
 		more, longer := strings.CutPrefix(not.text, asked.text)
 		more = strings.TrimSpace(more)

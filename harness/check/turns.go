@@ -231,15 +231,7 @@ func (s *Subject) findUnclosed(find finder) bool {
 	}
 	var unclosed faults
 	for _, g := range gaps {
-		header := f.header(g)
-		at := strings.LastIndex(g.text, header)
-		if header == "" || at < 0 || g.before == conversation.None || !f.open(g) ||
-			strings.Contains(g.text, f.closer) {
-			continue
-		}
-		before := g.text[:at]
-		if strings.TrimSpace(before) == "" || goesOn(gaps, g.before, before) ||
-			f.closes(gaps, g.before, before) || g.ownEnd(before) {
+		if f.leftOpen(gaps, g) {
 			unclosed.add(g)
 		}
 	}
@@ -254,8 +246,26 @@ func (s *Subject) findUnclosed(find finder) bool {
 	return len(unclosed.kinds) > 0
 }
 
+// leftOpen reports whether the header after a gap stands where the turn before it is open.
+func (f frame) leftOpen(gaps []gap, g gap) bool {
+	return f.open(g) && f.lacksEnd(gaps, g)
+}
+
+// lacksEnd reports whether the end of a turn is missing before the header after a gap.
+func (f frame) lacksEnd(gaps []gap, g gap) bool {
+	header := f.header(g)
+	at := strings.LastIndex(g.text, header)
+	if header == "" || at < 0 || g.before == conversation.None ||
+		strings.Contains(g.text, f.closer) {
+		return false
+	}
+	before := g.text[:at]
+	return strings.TrimSpace(before) == "" || goesOn(gaps, g.before, before) ||
+		f.closes(gaps, g.before, before) || g.ownEnd(before)
+}
+
 func checkOpened(s *Subject, find finder) {
-	if !s.heard(find) || s.findUnopened(find) {
+	if !s.heard(find) || s.findUnopened(find) || s.findEndedEarly(find) {
 		return
 	}
 	if q, ok := s.sequence(); ok && s.quiet(checkClosed) {
@@ -268,6 +278,53 @@ func checkOpened(s *Subject, find finder) {
 				t.name(), t.show(t.from), jsonString(q.opener), times)
 		})
 	}
+}
+
+// findEndedEarly reports whether the marker that ends answers stands between the text of a message
+// and its calls, with no header after it.
+func (s *Subject) findEndedEarly(find finder) bool {
+	end, ok := lastMarker(usualEnd(s.gaps(), conversation.Answer))
+	if !ok {
+		return false
+	}
+	headers := map[string]bool{} // keys of the markers between a question and its answer
+	for m := range eachMarker(s.asked()) {
+		headers[m.key] = true
+	}
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		text, at := -1, 0 // where the text of a message ends
+		of := -1          // whose it is
+		for _, r := range t.o.Runs {
+			from := at
+			at += r.Len
+			i := messageOf(r)
+			if i < 0 || i >= len(t.kinds) || t.kinds[i] != conversation.Call {
+				continue
+			}
+			if spoken.MatchString(r.Path) {
+				text, of = at, i
+				continue
+			}
+			if of != i || !strings.Contains(r.Path, ".tool_calls[") {
+				continue
+			}
+			if i := strings.Index(t.own()[text:from], end); i >= 0 {
+				rest := t.own()[text+i+len(end) : from]
+				if !slices.ContainsFunc(markersOf(rest), func(m marker) bool {
+					return headers[m.key]
+				}) {
+					find(t.at(text+i), "the turn of a call ends before the call: %s\n"+
+						"conversation: %s", report.Quote(t.text, text+i), t.Name)
+					return true
+				}
+			}
+			of = -1
+		}
+	}
+	return false
 }
 
 // start is the text that the headers of questions, answers and instructions begin with, "" where

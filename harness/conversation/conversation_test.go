@@ -173,13 +173,13 @@ func TestExplore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := conversation.Explore(tmpl, conversation.New(1), nil, 1000)
+		x := conversation.Explore(tmpl, conversation.New(1), nil, 1000, nil)
 		reached, all := x.Counts()
 		if (reached == all) != want {
 			t.Errorf("%q: reached %d of %d", text, reached, all)
 		}
 		if again := conversation.Explore(tmpl, conversation.New(1), nil,
-			1000); len(again.Conversations) != len(x.Conversations) || again.Renders != x.Renders {
+			1000, nil); len(again.Conversations) != len(x.Conversations) || again.Renders != x.Renders {
 			t.Errorf("%q: a second search goes another way", text)
 		}
 		if x.Renders > 1000 {

@@ -43,11 +43,15 @@ func (x *Exploration) Counts() (reached, all int) {
 
 // Explore renders conversations with a template, those of the grammar first, and then searches for
 // requests that reach the branches that these did not, with at most renders renders in all. Bound
-// are variables without which the template fails.
-func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member,
-	renders int) *Exploration {
+// are variables without which the template fails. The proofs are asked for where something is left;
+// nil makes them.
+func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, renders int,
+	proofs func() map[reach.Outcome]string) *Exploration {
+	if proofs == nil {
+		proofs = func() map[reach.Outcome]string { return reach.Unreachable(t.Source) }
+	}
 	x := &Exploration{Template: t, Bound: bound}
-	s := searcher{Exploration: x, most: renders, rand: rand.New(rand.NewPCG(g.Seed, 0)),
+	s := searcher{Exploration: x, most: renders, prove: proofs, rand: rand.New(rand.NewPCG(g.Seed, 0)),
 		reached: map[[2]int]int{}}
 	for _, c := range g.Conversations {
 		if s.done() {
@@ -65,7 +69,7 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member,
 		s.search()
 	}
 	if reached, all := x.Counts(); reached < all && x.Proofs == nil {
-		x.Proofs = reach.Unreachable(t.Source)
+		x.Proofs = proofs()
 	}
 	return x
 }

@@ -74,7 +74,7 @@ func explore(file string) explored {
 	if o, err := observe.New(tmpl); err == nil {
 		bound = o.Facts.Needs.Bound
 	}
-	x := conversation.Explore(tmpl, conversation.Usual(), bound, *tries)
+	x := conversation.Explore(tmpl, conversation.Usual(), bound, *tries, nil)
 	var found explored
 	found.reached, found.all = x.Counts()
 	proofs := reach.Unreachable(tmpl.Source)

@@ -21,6 +21,7 @@ type searcher struct {
 	sites   map[decisionKey]int
 	pool    []tried
 	reached map[[2]int]int // how many of the pool reached an outcome
+	prove   func() map[reach.Outcome]string
 }
 
 // tried is a conversation that was rendered.
@@ -133,7 +134,7 @@ func (s *searcher) search() {
 	found := 0 // how many targets there were in the last round
 	for round := 0; ; round++ {
 		if round == 1 { // an outcome that is found at once needs no proof
-			if s.Proofs = reach.Unreachable(s.Template.Source); s.done() {
+			if s.Proofs = s.prove(); s.done() {
 				return
 			}
 		}

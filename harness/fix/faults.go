@@ -25,6 +25,7 @@ const (
 	Refused         Kind = "arguments as text, refused in words"
 	PythonValues    Kind = "values in Python's spelling"
 	UnknownName     Kind = "an unknown name"
+	OpenTurn        Kind = "a turn left open"
 )
 
 // kindOf is how faults of a kind are found and mended.
@@ -190,7 +191,8 @@ func (m *mender) survey(t *engine.Template) {
 		fitted := t.Caps().Fit(c.Request).Input
 		all = append(all, base{c.Name, fitted})
 	}
-	explored := conversation.Explore(t.ChatTemplate(), grammar, bound, conversation.UsualRenders)
+	explored := conversation.Explore(t.ChatTemplate(), grammar, bound, conversation.UsualRenders,
+		nil)
 	for _, c := range explored.Conversations {
 		all = append(all, base{c.Name, c.Input(bound)})
 	}

@@ -111,7 +111,7 @@ type Mended struct {
 // Rules returns the ids of the rules whose findings a patch may mend.
 func Rules() []string {
 	var ids []string
-	for _, k := range kinds {
+	for _, k := range append(slices.Clip(kinds), unclosed) {
 		for _, id := range k.rules {
 			if !slices.Contains(ids, id) {
 				ids = append(ids, id)
@@ -136,6 +136,9 @@ func Mend(src subject.Source, o Options, of check.Options) *Mended {
 			if k.faults != nil && m.wanted(k) {
 				m.mend(k)
 			}
+		}
+		if m.wanted(unclosed) {
+			m.closeTurns()
 		}
 	}
 	return m.result

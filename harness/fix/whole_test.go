@@ -99,7 +99,7 @@ func mendFile(t *testing.T, file string, unseen *conversation.Grammar, count fun
 		return
 	}
 	result := Mend(src, Options{}, check.Options{})
-	for _, k := range kinds {
+	for _, k := range append(slices.Clip(kinds), unclosed) {
 		patched := slices.ContainsFunc(result.Patches,
 			func(p Patch) bool { return p.Kind == k.kind })
 		left := slices.IndexFunc(result.Left, func(l Left) bool { return l.Kind == k.kind })

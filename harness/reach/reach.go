@@ -62,6 +62,9 @@ func Unreachable(src *source.Source) map[Outcome]string {
 // Clock is the reason of outcomes that hang on the clock alone.
 const Clock = "the day decides it, which no request sets"
 
+// Uncalled begins the reason of outcomes in a macro that nothing calls; its name ends it.
+const Uncalled = "no statement that is reached calls the macro "
+
 // maxSteps bounds how many statements and expressions are gone through: some hundred times those of
 // a long template.
 const maxSteps = 4_000_000
@@ -250,7 +253,7 @@ func (p *prover) proofs(tree *syntax.Template) map[Outcome]string {
 				proofs[key] = Clock
 			case p.reached[key]:
 			case in != nil && !in.called:
-				proofs[key] = "no statement that is reached calls the macro " + in.Name
+				proofs[key] = Uncalled + in.Name
 			case !reached:
 				proofs[key] = "nothing leads to this place"
 			case kind == jinja.SiteFor && !p.reached[Outcome{kind, off, jinja.Entered}]:

@@ -75,7 +75,7 @@ func told(src subject.Source) TemplateTold {
 		t.Why = gate.Err().Error()
 	}
 	x := conversation.Explore(compiled.ChatTemplate(), conversation.Usual(), compiled.Caps().
-		Needs.Bound, conversation.UsualRenders)
+		Needs.Bound, conversation.UsualRenders, src.Unreachable)
 	t.Exercised = x.Summary()
 	return t
 }
@@ -111,7 +111,7 @@ func (s *Service) coverage(r *request) (any, error) {
 		return nil, err
 	}
 	x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
-		conversation.UsualRenders)
+		conversation.UsualRenders, nil)
 	return x.Value().With("summary", text(x.Summary())), nil
 }
 

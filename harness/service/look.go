@@ -34,7 +34,7 @@ func conversationsOf(t *engine.Template) []Named {
 		all = append(all, Named{c.Name, c.JSON()})
 	}
 	x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
-		conversation.UsualRenders)
+		conversation.UsualRenders, nil)
 	for _, c := range x.Conversations {
 		all = append(all, Named{c.Name, c.Request.Value()})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/reach"
 )
 
 // maxTemplate bounds the size of a template's file, in bytes. The largest in public use have some
@@ -27,8 +28,9 @@ type Source struct {
 	// of them a server takes depends on the server.
 	Shadowed []string
 
-	compile func() (*engine.Template, error)
-	places  *source.Source // the text, which finds its positions once
+	compile     func() (*engine.Template, error)
+	unreachable func() map[reach.Outcome]string
+	places      *source.Source // the text, which finds its positions once
 }
 
 // Places returns the text of the template, for positions in it.
@@ -36,6 +38,10 @@ func (s Source) Places() *source.Source { return s.places }
 
 // Compile compiles the template with the clock of this package, once for all copies of the source.
 func (s Source) Compile() (*engine.Template, error) { return s.compile() }
+
+// Unreachable returns the outcomes of the template's decisions that no request reaches, as
+// [reach.Unreachable] proves them, once for all copies of the source.
+func (s Source) Unreachable() map[reach.Outcome]string { return s.unreachable() }
 
 // New returns a source of a text with the special tokens of this package, which stand for the
 // model's.
@@ -66,6 +72,10 @@ func (s Source) Limited(l engine.Limits) Source {
 func (s Source) with(o engine.Options) Source {
 	src := s.Source
 	s.places = source.New(s.Name, s.Text)
+	places := s.places
+	s.unreachable = sync.OnceValue(func() map[reach.Outcome]string {
+		return reach.Unreachable(places)
+	})
 	s.compile = sync.OnceValues(func() (*engine.Template, error) { return engine.Compile(src, o) })
 	return s
 }
