@@ -391,8 +391,8 @@ func (v variable) tooLate(set *touch) *touch {
 	return early
 }
 
-// adds reports whether a place sets a variable to more of what it was, after a statement has
-// written it: a condition may still ask for it, and its text is never written.
+// adds reports whether a place adds to a variable after a statement has written it: a condition may
+// still ask for it, and its text is never written.
 func (v variable) adds(set *touch) bool {
 	itself, written := false, false
 	for _, read := range v.reads {

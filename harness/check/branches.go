@@ -31,8 +31,8 @@ type unreached struct {
 	unused []*syntax.Macro
 }
 
-// never reports whether an outcome is proven to be out of reach, and why. What the day decides is
-// reached on another one.
+// never reports whether an outcome is proven to be out of reach, and why. The clock's outcomes are
+// reached on another day.
 func (u *unreached) never(kind jinja.SiteKind, n syntax.Node, o jinja.Outcome) (string, bool) {
 	why, ok := u.proofs[reach.Outcome{Kind: kind, Off: n.Offset(), Outcome: o}]
 	return why, ok && why != reach.Clock

@@ -178,8 +178,8 @@ func TestExplore(t *testing.T) {
 		if (reached == all) != want {
 			t.Errorf("%q: reached %d of %d", text, reached, all)
 		}
-		if again := conversation.Explore(tmpl, conversation.New(1), nil,
-			1000, nil); len(again.Conversations) != len(x.Conversations) || again.Renders != x.Renders {
+		again := conversation.Explore(tmpl, conversation.New(1), nil, 1000, nil)
+		if len(again.Conversations) != len(x.Conversations) || again.Renders != x.Renders {
 			t.Errorf("%q: a second search goes another way", text)
 		}
 		if x.Renders > 1000 {

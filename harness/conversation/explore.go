@@ -51,7 +51,8 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, rende
 		proofs = func() map[reach.Outcome]string { return reach.Unreachable(t.Source) }
 	}
 	x := &Exploration{Template: t, Bound: bound}
-	s := searcher{Exploration: x, most: renders, prove: proofs, rand: rand.New(rand.NewPCG(g.Seed, 0)),
+	s := searcher{Exploration: x, most: renders, prove: proofs,
+		rand:    rand.New(rand.NewPCG(g.Seed, 0)),
 		reached: map[[2]int]int{}}
 	for _, c := range g.Conversations {
 		if s.done() {

@@ -204,8 +204,8 @@ func TestOpenTurns(t *testing.T) {
 	}
 }
 
-// TestVendorsOpenTurns mends the turns that vendors' templates leave open; some hang on more than the
-// roles of the messages around them, so that the patch keeps count of whether a turn is open.
+// TestVendorsOpenTurns mends the turns that vendors' templates leave open. Some hang on more than
+// the roles of the messages around them, so that the patch notes whether a turn is open.
 func TestVendorsOpenTurns(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(os.Getenv("ASSAY_VENDOR"), "*.jinja"))
 	if err != nil {

@@ -30,8 +30,8 @@ const maxFound = 10_000
 var skipped = []string{"node_modules", "__pycache__"}
 
 // Find looks for templates in a folder and in those below it, except for hidden ones: model
-// folders, and all other files named *.jinja. Links to folders are not followed
-// but for dir itself.
+// folders, and all other files named *.jinja. Links to folders are not followed,
+// unless dir is one.
 func Find(dir string) (Found, error) {
 	var found Found
 	argument := dir
