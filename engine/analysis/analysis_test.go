@@ -159,7 +159,7 @@ object: name is key, =args
 			`calls: array of json_native
 section_start: "<calls>"
 section_end: "</calls>"
-object: n=id (1 to 20 of 0-9) (text), name=name, parameters=args
+object: n=id (1 to 20 characters of 0-9) (text), name=name, parameters=args
 `,
 		},
 		{

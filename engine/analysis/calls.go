@@ -497,7 +497,7 @@ func keptIDs(ids format.IDs) string {
 	if ids.IsZero() {
 		return ""
 	}
-	return ", where it has the length and the characters " + ids.String()
+	return ", where it has " + ids.String()
 }
 
 // slots turns atoms of a call into parts; before are those that precede them.

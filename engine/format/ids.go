@@ -79,24 +79,23 @@ func (s IDs) Check() error {
 	return nil
 }
 
-// String returns the length and the characters: "9 of 0-9A-Za-z", "1 to 40", "any".
+// String returns the length and the characters: "9 characters of 0-9A-Za-z", "1 to 40 characters",
+// "any".
 func (s IDs) String() string {
-	length := ""
+	if s.IsZero() {
+		return "any"
+	}
+	text := "characters"
 	switch {
 	case s.Max > 0 && s.Max == s.Min:
-		length = fmt.Sprint(s.Max)
+		text = fmt.Sprintf("%d characters", s.Max)
 	case s.Max > 0:
-		length = fmt.Sprintf("%d to %d", max(s.Min, 1), s.Max)
+		text = fmt.Sprintf("%d to %d characters", max(s.Min, 1), s.Max)
 	case s.Min > 1:
-		length = fmt.Sprintf("%d or more", s.Min)
+		text = fmt.Sprintf("%d or more characters", s.Min)
 	}
-	switch {
-	case s.Characters == "" && length == "":
-		return "any"
-	case s.Characters == "":
-		return length
-	case length == "":
-		return "of " + s.Characters
+	if s.Characters != "" {
+		text += " of " + s.Characters
 	}
-	return length + " of " + s.Characters
+	return text
 }

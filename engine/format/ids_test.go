@@ -13,13 +13,13 @@ func TestIDs(t *testing.T) {
 		has, not []string
 	}{
 		{format.IDs{}, "any", []string{"", "a", "é /"}, nil},
-		{format.IDs{Min: 9, Max: 9}, "9", []string{"call-0001", "éééééé 12"},
+		{format.IDs{Min: 9, Max: 9}, "9 characters", []string{"call-0001", "éééééé 12"},
 			[]string{"", "call0001", "call000001"}},
-		{format.IDs{Characters: "-0-9A-Za-z", Min: 2, Max: 40}, "2 to 40 of -0-9A-Za-z",
+		{format.IDs{Characters: "-0-9A-Za-z", Min: 2, Max: 40}, "2 to 40 characters of -0-9A-Za-z",
 			[]string{"a-9Z"}, []string{"a", "a_b", "aé"}},
-		{format.IDs{Characters: "a-c-"}, "of a-c-", []string{"b-a"}, []string{"", "d"}},
-		{format.IDs{Min: 9}, "9 or more", []string{"call000001"}, []string{"call0001"}},
-		{format.IDs{Max: 40}, "1 to 40", []string{"a"}, []string{""}},
+		{format.IDs{Characters: "a-c-"}, "characters of a-c-", []string{"b-a"}, []string{"", "d"}},
+		{format.IDs{Min: 9}, "9 or more characters", []string{"call000001"}, []string{"call0001"}},
+		{format.IDs{Max: 40}, "1 to 40 characters", []string{"a"}, []string{""}},
 	} {
 		if got := tt.ids.String(); got != tt.text {
 			t.Errorf("%+v is written %q, want %q", tt.ids, got, tt.text)

@@ -88,8 +88,8 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		c.id, c.idDone = unescaped(c.idText, byte(e.Arg)), true
 		if !c.taken.Has(c.id) {
 			p.diagnose(Diagnostic{Off: c.idOff, Kind: "foreign-id", Text: c.id,
-				Msg: "the template writes no such id in a later prompt; it writes ids of the " +
-					"form " + c.taken.String()})
+				Msg: "the template writes no such id in a later prompt, but ids of " +
+					c.taken.String()})
 		}
 		c.hold = p.out.Incomplete != codegen.IncompleteKeep
 	case codegen.ArgsEnd:

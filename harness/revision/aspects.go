@@ -108,7 +108,7 @@ func capsLost(p *pair, find finder) {
 		}
 	}
 	if was, is := p.was.Caps().IDs.Taken, p.is.Caps().IDs.Taken; is != was && !is.IsZero() {
-		find(p.change(), "ids of calls are refused that are not %s", is)
+		find(p.change(), "ids of calls are refused but those of %s", is)
 	}
 }
 
