@@ -8,10 +8,21 @@ from llm_router_utils.sglang.srt.function_call.function_call_parser import Funct
 from llm_router_utils.sglang.srt.parser.reasoning_parser import ReasoningParser
 
 given = json.load(sys.stdin)
+
+
+class Vocabulary:
+    """The words of the model's tokeniser, which some parsers look up."""
+
+    def get_vocab(self):
+        return {word: i for i, word in enumerate(given.get("vocabulary", []))}
+
+
 tools = [Tool(**t) for t in given["request"].get("tools") or []]
 names = given["parser"]
 message = {"reasoning_content": "", "content": "", "tool_calls": []}
-calls = FunctionCallParser(tools, names["tool"]) if names["tool"] and tools else None
+calls = None
+if names["tool"] and tools:
+    calls = FunctionCallParser(tools, names["tool"], tokenizer=Vocabulary())
 thinks = None
 if names["reasoning"]:
     thinks = ReasoningParser(
@@ -19,6 +30,7 @@ if names["reasoning"]:
         stream_reasoning=True,
         force_reasoning=bool(given.get("reasoning_open")) or None,
         request=ChatCompletionRequest(model="m", messages=[{"role": "user", "content": ""}]),
+        tokenizer=Vocabulary(),
     )
 
 

@@ -31,7 +31,8 @@ alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
 raw = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
 raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 raw.decoder = decoders.ByteLevel()
-markers = given["special_tokens"] + ["<|python_tag|>"]  # Llama's tokeniser has the latter
+markers = given["special_tokens"] + given.get("vocabulary", [])
+markers.append("<|python_tag|>")  # Llama's tokeniser has it
 raw.add_tokens([AddedToken(t, normalized=False) for t in dict.fromkeys(markers)])
 raw.add_special_tokens([AddedToken("<|eos|>", special=True)])
 tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, eos_token="<|eos|>")
