@@ -240,12 +240,24 @@ func expected(param, want string, v ordered.Value) *Refusal {
 	return invalid(param, "expected %s, found %s", want, ordered.Excerpt(v, 40))
 }
 
-// AsRefusal returns an error as a refusal: itself, or one with its text and the reason.
+// AsRefusal returns an error as a refusal: itself, or one with its text and the reason. Its texts
+// are excerpts, since they repeat names and values of the request.
 func AsRefusal(err error, reason Reason) *Refusal {
+	bounded := Refusal{Reason: reason, Message: err.Error()}
 	if r, ok := err.(*Refusal); ok {
-		return r
+		bounded = *r
 	}
-	return &Refusal{Reason: reason, Message: err.Error()}
+	bounded.Param, bounded.Message = excerpt(bounded.Param, 200), excerpt(bounded.Message, 2000)
+	return &bounded
+}
+
+// excerpt is a text, of a long one the beginning.
+func excerpt(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s... (%d bytes more)", strings.ToValidUTF8(text[:most], ""),
+		len(text)-most)
 }
 
 // reparsed is the refusal of an error of package chat, which begins with a path.

@@ -388,3 +388,17 @@ func FuzzDecode(f *testing.F) {
 		w.Whole(wire.End{})
 	})
 }
+
+// TestExcerpts refuses requests for names and values of a megabyte. No answer repeats them.
+func TestExcerpts(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, p := range wire.All {
+		for _, err := range []error{errors.New(long), &wire.Refusal{Param: long, Message: long}} {
+			status, body := p.Refuse(wire.AsRefusal(err, wire.NotFound))
+			text := body.String()
+			if len(text) > 4<<10 || !strings.Contains(text, "bytes more") {
+				t.Errorf("%s: %d with %d bytes: %.300s", p.Name(), status, len(text), text)
+			}
+		}
+	}
+}

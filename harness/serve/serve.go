@@ -336,6 +336,7 @@ func (s *Server) log(a *asked, code int, err error) {
 		"prompt_tokens", a.usage.Prompt, "completion_tokens", a.usage.Completion}
 	var refusal *wire.Refusal
 	if errors.As(err, &refusal) {
+		refusal = wire.AsRefusal(refusal, refusal.Reason) // its excerpts
 		attrs = append(attrs, "reason", refusal.Reason.String(), "param", refusal.Param)
 	}
 	if s.o.LogText {
