@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/rule"
@@ -31,7 +32,7 @@ func probed(t *testing.T, family string, tm *engine.Template) {
 	f := tm.Analysis().Format
 	// the token with which the model ends a turn: a grammar has it at the end only
 	end := subject.EOS
-	if len(f.End) > 0 {
+	if len(f.End) > 0 && !callsHave(f, strings.TrimSpace(f.End[0])) {
 		end = strings.TrimSpace(f.End[0])
 	}
 	// The end of reasoning is the only other marker that the model draws as one token. It would
@@ -55,4 +56,14 @@ func probed(t *testing.T, family string, tm *engine.Template) {
 			t.Errorf("%s: %s", r.Name, r.Text)
 		}
 	}
+}
+
+// callsHave reports whether a marker stands in the spelling of calls, so that a model which may
+// call cannot end its turns with it.
+func callsHave(f format.Format, marker string) (has bool) {
+	format.Format{Calls: f.Calls}.Literals(func(text string) string {
+		has = has || strings.Contains(text, marker)
+		return text
+	})
+	return has
 }
