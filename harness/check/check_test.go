@@ -52,6 +52,10 @@ var bare = strings.NewReplacer("<|end|>\n{% else %}", "{% else %}",
 	"{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}",
 	"{% endfor %}{% if message.role == 'assistant' %}<|end|>{% endif %}{% endif %}\n{%- endfor %}").Replace(chat)
 
+// said is chat where an answer, and no call, has a marker before its text.
+var said = strings.Replace(chat, "{% if message.content is string %}{{ message.content }}",
+	"{% if message.role == 'assistant' and not message.tool_calls %}<say>{% endif %}{% if message.content is string %}{{ message.content }}", 1)
+
 // shouting is a second renderer that renders everything in capitals.
 type shouting struct{ chattemplate.Rendering }
 
@@ -91,7 +95,7 @@ func broken(t *testing.T, src subject.Source, o check.Options) (string, []rule.R
 // fault is an edit that makes a template break rules.
 type fault struct {
 	breaks   string // the rules, the one that the fault is about first
-	base     string // chat, tagged or bare
+	base     string // chat, tagged, bare or said
 	old, new string
 	at       string // the text of the template in which the finding lies; "" for all of it
 }
@@ -197,6 +201,11 @@ var faults = []fault{
 	{"A142", bare, "{% if message.role == 'assistant' %}<|end|>", "{% if message.role == 'assistant' and not message.tool_calls %}<|end|>", "\n" + result},
 	{"A143", chat, "{% if message.content is string %}{{ message.content }}", "{% if message.content is string %}{{ message.content.split('</think>')[0] if message.role == 'assistant' else message.content }}", "if message.role == 'assistant'"},
 	{"A144 A139", chat, "{{- bos_token }}", "{{- bos_token }}{% set ns = namespace(last=-1) %}{% for m in messages %}{% set last = loop.index0 %}{% endfor %}{% if ns.last > 3 %}{% endif %}", "last = loop.index0"},
+	{"A145", said, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n<say>", "<say>{% endif"},
+	{"A146", chat, "| tojson }}}</call>", "| tojson }}</call>", ".arguments | tojson"},
+	{"A147", chat, "{{ tool | tojson }}", "{{ (tool | tojson)[:-1] }}", "tool | tojson"},
+	{"A062", chat, "{{ call.function.name }}", "{{ call.function.name | lower }}", ".arguments | tojson"},
+	{"A063", chat, "<|tool|>\n", "<|tool|>{{ message.tool_call_id }}:{{ message.tool_call_id }}\n", "message.tool_call_id }}\n"},
 	{"A144", chat, "{{- bos_token }}", "{{- bos_token }}{% set seen = namespace(n=0) %}{% for m in messages %}{% set seen = seen.n + 1 %}{% endfor %}", "seen = seen.n"},
 	{"A030", chat, "{% if message.content is string %}", "{% if message.content is string or message.role == 'system' %}", "{{ message.content }}"},
 	{"A080", chat, "<|end|>\n{% endif %}\n{%- for message in messages %}", "<|end|>\n{% endif %}\n{%- for message in messages %}{% if message.role != 'tool' and not loop.first and loop.previtem.role == 'tool' %}<|{{ message.role }}|></results>{% endif %}", "</results>"},

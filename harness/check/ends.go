@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/ordered"
@@ -36,6 +37,23 @@ var endRules = []lookout{
 			"never happens, or always does.",
 		Fix: "Set the field: {% set ns.field = ... %}."},
 		Group: groupLint, Find: checkState},
+	{Rule: rule.Rule{ID: "A145", Name: "prompt-forbids-calls", Severity: rule.Error,
+		Short: "The generation prompt begins an answer in a way in which no call begins, though " +
+			"the request has tools.",
+		Damage: "The model writes an answer where it would have called a tool.",
+		Fix:    "End the generation prompt before the text that only answers begin with."},
+		Group: groupLint, Find: checkCallsBegin},
+	{Rule: rule.Rule{ID: "A146", Name: "brackets-unbalanced", Severity: rule.Error,
+		Short:  "A call opens brackets and does not close them, or closes more than it opens.",
+		Damage: "The model learns to write JSON that no parser reads.",
+		Fix:    "Close each bracket; tojson of the whole call never forgets one."},
+		Group: groupLint, Find: checkCallsBalanced},
+	{Rule: rule.Rule{ID: "A147", Name: "list-brackets-unbalanced", Severity: rule.Warning,
+		Short: "A tool's description or a result opens brackets and does not close them, or " +
+			"closes more than it opens.",
+		Damage: "The model reads one tool, or one result, as a part of the one before.",
+		Fix:    "Close each bracket; tojson of the whole value never forgets one."},
+		Group: groupLint, Find: checkListsBalanced},
 }
 
 // checkEnds looks for the end of a turn after all answers and after all calls. Results may stand
@@ -190,4 +208,91 @@ func isNamespace(x syntax.Expr) bool {
 	}
 	name, ok := call.Func.(*syntax.Name)
 	return ok && name.Name == "namespace"
+}
+
+// checkCallsBegin asks whether calls begin with the generation prompt where answers do. Reasoning
+// that the prompt opens or closes need not be in the history.
+func checkCallsBegin(s *Subject, find finder) {
+	if !s.supports(find, replaysCalls) || !s.supports(find, describesTools) {
+		return
+	}
+	prompt, err := s.fitted(talk(userTurn), true, true)
+	if err != nil {
+		return // A066 is about it
+	}
+	begin := func(turns ...ordered.Value) (some rendering, ok bool) {
+		for _, turn := range turns {
+			r, err := s.fitted(talk(userTurn, turn), true, false)
+			if err != nil {
+				return r, true // nobody knows
+			}
+			if strings.HasPrefix(r.text, prompt.text) {
+				return r, true
+			}
+			some = r
+		}
+		return some, false
+	}
+	if _, ok := begin(answerTurn, thinkingTurn); !ok {
+		return // A019 is about it
+	}
+	call, ok := begin(callTurn, fullTurn(callValue), callTurn.With("reasoning_content",
+		ordered.Str("REASONNEEDLE")), callTurn.With("content", ordered.Str("ANSWERNEEDLE")))
+	if ok {
+		return
+	}
+	at := report.Parting(call.text, prompt.text)
+	rest := prompt.text[at:]
+	r := s.Template.Analysis().Format.Reasoning
+	for _, marker := range []string{r.Open.Text, r.Close.Text} {
+		if marker = strings.TrimSpace(marker); marker != "" && strings.Contains(rest, marker) {
+			return
+		}
+	}
+	if strings.TrimSpace(rest) == "" || at < strings.Index(prompt.text, "USERNEEDLE") {
+		return
+	}
+	find(prompt.at(at), "the generation prompt ends in text with which no call begins\n%s",
+		report.Sides("call", call.text, "prompt", prompt.text))
+}
+
+// weighed are two requests, of which one has more of something with a needle in it.
+type weighed struct {
+	name          string
+	with, without chat.Request
+	needle        string
+}
+
+func checkCallsBalanced(s *Subject, find finder) {
+	s.weigh(find, weighed{"a call",
+		chat.Request{Messages: talk(userTurn, callTurn), Tools: called()},
+		chat.Request{Messages: talk(userTurn, answerTurn), Tools: called()}, "CITYNEEDLE"})
+}
+
+func checkListsBalanced(s *Subject, find finder) {
+	tools := called()
+	last := len(tools) - 1
+	s.weigh(find, weighed{"a tool", chat.Request{Messages: talk(userTurn), Tools: tools},
+		chat.Request{Messages: talk(userTurn), Tools: tools[:last]}, tools[last].Name})
+	s.weigh(find, weighed{"a result",
+		chat.Request{Messages: talk(userTurn, callTurn, resultTurn), Tools: tools},
+		chat.Request{Messages: talk(userTurn, callTurn), Tools: tools}, "RESULTNEEDLE"})
+}
+
+// weigh compares the brackets of two prompts. The values in them are balanced themselves.
+func (s *Subject) weigh(find finder, w weighed) {
+	with, err1 := s.ask(w.with)
+	without, err2 := s.ask(w.without)
+	if err1 != nil || err2 != nil || !with.has(w.needle) {
+		return // other rules are about it
+	}
+	for _, pair := range [][2]string{{"{", "}"}, {"[", "]"}} {
+		open := strings.Count(with.text, pair[0]) - strings.Count(without.text, pair[0])
+		shut := strings.Count(with.text, pair[1]) - strings.Count(without.text, pair[1])
+		if open != shut {
+			find(with.near(w.needle), "%s opens %d %q and closes %d: %s", w.name, open,
+				pair[0], shut, with.quote(w.needle))
+			return
+		}
+	}
 }

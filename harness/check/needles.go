@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
@@ -280,7 +281,22 @@ func checkCallsWritten(s *Subject, find finder) {
 	all := s.census().of(conversation.Call, conversation.CallName, conversation.Key,
 		conversation.Argument)
 	// A026 is about those
-	s.census().findLost(find, slices.DeleteFunc(all, func(l lost) bool { return l.Index > 0 }))
+	if all = slices.DeleteFunc(all, func(l lost) bool { return l.Index > 0 }); len(all) > 0 {
+		s.census().findLost(find, all)
+		return
+	}
+	// OpenAI's API permits letters, digits, underscores and dashes in the names of functions.
+	writes := func(name, key string) (r rendering, changed string, err error) {
+		r, err = s.fitted(talk(userTurn, calling(chat.CallOf("callid001", name,
+			ordered.ObjectOf(ordered.MemberOf(key, ordered.Str("CITYNEEDLE")))))), true, false)
+		return r, strings.Join(r.lacks(name, key), " and "), err
+	}
+	if _, changed, err := writes("get_rain", "town"); err != nil || changed != "" {
+		return // A003 is about it, or A066
+	}
+	if r, changed, err := writes("Get-Rain_V2", "Town-Name"); err == nil && changed != "" {
+		find(r.near("CITYNEEDLE"), "of a call %s is changed: %s", changed, r.quote("CITYNEEDLE"))
+	}
 }
 
 // checkDoubled counts the texts of messages, and the descriptions of tools.
@@ -293,6 +309,12 @@ func checkDoubled(s *Subject, find finder) {
 			continue
 		}
 		for _, l := range t.leaves() {
+			if from, to, ok := t.named(l); ok && strings.Count(t.text[from:to], l.Text) > 1 {
+				at := from + strings.LastIndex(t.text[from:to], l.Text)
+				find(t.at(at), "the id of a result is written twice: %s\nconversation: %s",
+					report.Quote(t.text, at), t.Name)
+				return
+			}
 			// the whole tool
 			described := l.Part == conversation.Description &&
 				strings.Contains(l.Path, ".properties")
@@ -306,6 +328,16 @@ func checkDoubled(s *Subject, find finder) {
 			return
 		}
 	}
+}
+
+// named returns where in the prompt the result is whose id a leaf is.
+func (t *talked) named(l conversation.Leaf) (from, to int, ok bool) {
+	if l.Part != conversation.CallID || l.Message < 0 ||
+		t.kinds[l.Message] != conversation.Result || l.Text == "" {
+		return 0, 0, false
+	}
+	span := t.spans[l.Message]
+	return span.from, span.to, span.to > 0
 }
 
 // checkOrderOfMessages compares where the texts of messages begin. Instructions may stand anywhere,
