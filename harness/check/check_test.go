@@ -472,7 +472,7 @@ func TestPains(t *testing.T) {
 func TestFallbacks(t *testing.T) {
 	plain := strings.Replace(chat, "{%- for call in message.tool_calls or [] %}", "{%- for call in [] %}", 1)
 	for _, fallback := range []string{"hermes", "kimi-k2", "deepseek-r1"} {
-		for text, want := range map[string]string{chat: "", plain: "A038"} {
+		for text, want := range map[string]string{chat: "", plain: "A038 A138"} {
 			if got, findings := broken(t, subject.New("test.jinja", text),
 				check.Options{Fallbacks: []string{fallback}}); got != want {
 				t.Errorf("with %s: %q, want %q\n%+v", fallback, got, want, findings)
