@@ -60,6 +60,9 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, rende
 		}
 		s.try(c)
 	}
+	if len(t.Sites()) > maxSites {
+		return x
+	}
 	if !s.done() {
 		s.shape = shapeOf(t.Source)
 		for _, c := range g.edges {
@@ -74,6 +77,11 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, rende
 	}
 	return x
 }
+
+// maxSites bounds the decisions of a template that is searched: the search looks at each of them
+// after each render. The most that a template of the Hub has is some two hundred. Of one with more
+// the conversations of the grammar are all, and what these miss is listed as unreached.
+const maxSites = 600
 
 // value is the value to which a path is set; absent means that it is taken away.
 type value struct {

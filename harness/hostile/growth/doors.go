@@ -13,6 +13,10 @@ func doors() []door {
 			templates,
 			compiled(func(t *engine.Template) error { t.Verify(); return nil })},
 		{"diff", true, templates, revised},
+		{"fix", true, templates, mended},
+		{"coverage", true, templates, compiled(explored)},
+		{"page", true, templates, viewed},
+		{"emit", true, templates, compiled(emitted)},
 		{"schema", false, schemas, spelled},
 		{"answer", false, schemas, answered},
 	}

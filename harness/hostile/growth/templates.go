@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/harness/check"
+	reached "github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/fix"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/service"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -218,6 +222,60 @@ func analysed(t *engine.Template) error {
 		return fmt.Errorf("a format of %d bytes", n)
 	}
 	return nil
+}
+
+// mended looks for patches of a template, and proves them.
+func mended(text string) error {
+	m := fix.Mend(source(text), fix.Options{Limits: untrusted}, check.Options{})
+	n := 0
+	for _, p := range m.Patches {
+		n += len(p.After)
+	}
+	if n > 64*len(text)+1<<20 {
+		return fmt.Errorf("patches of %d bytes", n)
+	}
+	return nil
+}
+
+// explored looks for conversations that reach a template's branches, and lists these.
+func explored(t *engine.Template) error {
+	x := reached.Explore(t.ChatTemplate(), reached.Usual(), t.Caps().Needs.Bound,
+		reached.UsualRenders, nil)
+	if n := len(x.String()) + len(x.Value().String()); n > maxReports {
+		return fmt.Errorf("a listing of %d bytes", n)
+	}
+	return nil
+}
+
+// viewed makes the page of a template.
+func viewed(text string) error {
+	src := source(text)
+	o := check.Options{Accepted: new([]string)}
+	s := service.New(service.Options{Check: o, Limits: untrusted, Tight: untrusted})
+	view, err := s.View(src, check.Template(src, o))
+	if err == nil {
+		var page bytes.Buffer
+		if err = view.HTML(&page); err == nil && page.Len() > 4*maxReports {
+			err = fmt.Errorf("a page of %d bytes", page.Len())
+		}
+	}
+	t, wrong := src.Compile()
+	if wrong == nil {
+		wrong = t.Exhausted()
+	}
+	if wrong != nil {
+		wrong = fmt.Errorf("%w: %w", errLimit, wrong)
+	}
+	return errors.Join(err, wrong)
+}
+
+// emitted writes the format of a template as others read it.
+func emitted(t *engine.Template) error {
+	v, err := emit.ResponseTemplate(t.Analysis().Format)
+	if err == nil && len(v.String()) > maxReports {
+		return fmt.Errorf("a response template of %d bytes", len(v.String()))
+	}
+	return nil // a format that it cannot describe is none of its faults
 }
 
 // revised compares a template with itself and a word more.
