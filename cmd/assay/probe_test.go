@@ -87,7 +87,7 @@ func TestProbe(t *testing.T) {
 		{"with a template of ours", []string{silent, "--template", template}, exitOK, " passed, 0 failed", ""},
 		{"raw without a template", []string{silent, "--raw"}, exitUsage, "", "--raw needs the template"},
 		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "requests with tools are left out"},
-		{"wrong", []string{wrong}, exitFailed, "fake: error: content/stream-ends: chat completions: the stream ends without [DONE] [S005] (34 times)", ""},
+		{"wrong", []string{wrong}, exitFailed, "fake: error: content/stream-ends: chat completions: the stream ends without [DONE] [S005] (35 times)", ""},
 		{"as JSON", []string{wrong, "--format", "json"}, exitFailed, `"rule": "S005"`, ""},
 		{"nobody there", []string{"http://127.0.0.1:1"}, exitUsage, "", "assay probe: nothing listens at http://127.0.0.1:1: connection refused; is the server running?"},
 		{"a wrong key", []string{key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},
