@@ -182,9 +182,13 @@ func replaceText(name, text string) error {
 		os.Chmod(name, info.Mode().Perm()))
 }
 
+// offerSteps bounds the search for patches that a check does not show; 54 of 55 offers for vendors'
+// templates take fewer steps.
+const offerSteps = 1_000_000
+
 // offer notes at the findings of a template that "assay fix" mends them, where it does. The proof
 // of each patch costs as much as another check, so offer omits it where no output would have the
-// note.
+// note, and gives up where the search is long: "assay fix" itself goes on.
 func (k *checking) offer(c *call, one *checked, src subject.Source) {
 	var mendable, ofClients []*rule.Result
 	var ids []string
@@ -212,6 +216,9 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 				o.Findings = append(o.Findings, res)
 			}
 		}
+	}
+	if o.Limits.TotalSteps == 0 || o.Limits.TotalSteps > offerSteps {
+		o.Limits.TotalSteps = offerSteps
 	}
 	m := fix.Mend(src, o, check.Options{})
 	if len(m.Patches) == 0 {
