@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/harness/rule"
@@ -18,6 +19,13 @@ var assignedRules = []lookout{
 			"never set, a part is written in its raw form.",
 		Fix: "Set the variable before it is read; carry a value out of a loop by namespace()."},
 		Group: groupLint, Find: checkAssigned},
+	{Rule: rule.Rule{ID: "A144", Name: "state-never-changes", Severity: rule.Warning,
+		Short: "A field of a namespace is read and never set, and a variable of its name is set " +
+			"instead.",
+		Damage: "A counter stays at its first value, a flag is never raised: what depends on it " +
+			"never happens, or always does.",
+		Fix: "Set the field: {% set ns.field = ... %}."},
+		Group: groupLint, Find: checkState},
 }
 
 // region is a part of a template with variables of its own: the body of a loop, say.
@@ -449,4 +457,55 @@ func (v variable) early() (read, set *touch) {
 		}
 	}
 	return nil, nil
+}
+
+// checkState goes through the fields of namespaces that nothing sets after the namespace is made.
+func checkState(s *Subject, find finder) {
+	tree, err := syntax.Parse(s.Template.ChatTemplate().Source)
+	if err != nil {
+		return // A001
+	}
+	f := &follower{in: &region{}, asked: map[string]bool{}}
+	f.body(tree.Body)
+	sets, reads := map[string]*touch{}, map[string]*touch{}
+	made := map[string]bool{} // fields with which a namespace is made
+	for _, t := range f.touches {
+		if assign, ok := t.by.(*syntax.Assign); t.sets && ok && isNamespace(assign.Value) {
+			for _, field := range assign.Value.(*syntax.Call).Keywords {
+				made[t.name+"."+field.Name] = true
+			}
+			continue
+		}
+		of := reads
+		if t.sets {
+			of = sets
+		}
+		if of[t.name] == nil {
+			of[t.name] = t
+		}
+	}
+	for _, t := range f.touches {
+		ns := base(t.name)
+		if t.sets || !made[t.name] || reads[t.name] != t || sets[t.name] != nil {
+			continue
+		}
+		for _, name := range []string{strings.TrimPrefix(t.name, ns+"."), ns} {
+			if set := sets[name]; set != nil && (name == ns && set.by == t.by ||
+				name != ns && reads[name] == nil) {
+				find(where(set.off), "%s is set and %s is read, at %s, which nothing sets",
+					name, t.name, s.line(t.off))
+				return
+			}
+		}
+	}
+}
+
+// isNamespace reports whether an expression makes a namespace.
+func isNamespace(x syntax.Expr) bool {
+	call, ok := x.(*syntax.Call)
+	if !ok {
+		return false
+	}
+	name, ok := call.Func.(*syntax.Name)
+	return ok && name.Name == "namespace"
 }

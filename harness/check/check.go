@@ -69,7 +69,7 @@ var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, h
 	valueRules, turnRules, endRules, needleRules, refusalRules, fidelityRules, switchRules,
 	loopRules, injectionRules, literalRules, testedRules, grownRules, markerRules, fieldRules,
 	instructionRules, stepRules,
-	listRules, stateRules, assignedRules, branchRules, suppressionRules, costRules)
+	listRules, bracketRules, stateRules, assignedRules, branchRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []rule.Rule {

@@ -44,6 +44,18 @@ var historyRules = []lookout{
 		Damage: "A client that switches thinking on gets none, and nobody is told.",
 		Fix: "Close reasoning only where thinking is switched off, if the model can " +
 			"think."}, Group: groupLint, Find: checkAsksForNone},
+	{Rule: rule.Rule{ID: "A143", Name: "answer-lost-with-reasoning", Severity: rule.Error,
+		Short: "An answer that comes with its reasoning in the content loses its text.",
+		Damage: "Clients that keep what a server sent hand the reasoning back so; the model does " +
+			"not see what it answered.",
+		Fix: "Keep the text after the end of the reasoning: content.split('</think>')[-1]."},
+		Group: groupLint, Find: checkInlineReasoning},
+	{Rule: rule.Rule{ID: "A145", Name: "prompt-forbids-calls", Severity: rule.Error,
+		Short: "The generation prompt begins an answer in a way in which no call begins, though " +
+			"the request has tools.",
+		Damage: "The model writes an answer where it would have called a tool.",
+		Fix:    "End the generation prompt before the text that only answers begin with."},
+		Group: groupLint, Find: checkCallsBegin},
 }
 
 // checkGeneration reports the first prompt that parts from its turn, and the first that ends before
@@ -197,4 +209,71 @@ func checkPreopened(s *Subject, find finder) {
 		written, _ := s.ask(ask)
 		find(written.at(len(prompt.Text)-len(prefill)), "the prefill is %q", prefill)
 	}
+}
+
+// checkInlineReasoning hands an answer back as a server without a parser sent it.
+func checkInlineReasoning(s *Subject, find finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	if strings.TrimSpace(r.Open.Text) == "" || strings.TrimSpace(r.Close.Text) == "" {
+		return
+	}
+	inline := answering(r.Open.Text + "REASONNEEDLE" + r.Close.Text + "ANSWERNEEDLE")
+	for _, after := range [][]ordered.Value{{userTurn2}, {}} {
+		plain, err := s.raw(talk(append([]ordered.Value{userTurn, answerTurn}, after...)...), false)
+		if err != nil || !plain.has("ANSWERNEEDLE") {
+			continue // A014 is about it
+		}
+		both, err := s.raw(talk(append([]ordered.Value{userTurn, inline}, after...)...), false)
+		if err == nil && !both.has("ANSWERNEEDLE") {
+			find(both.of("USERNEEDLE"), "the content %s loses its answer: %s",
+				jsonString(inline.At("content").Text()), both.quote("USERNEEDLE"))
+			return
+		}
+	}
+}
+
+// checkCallsBegin asks whether calls begin with the generation prompt where answers do. Reasoning
+// that the prompt opens or closes need not be in the history.
+func checkCallsBegin(s *Subject, find finder) {
+	if !s.supports(find, replaysCalls) || !s.supports(find, describesTools) {
+		return
+	}
+	prompt, err := s.fitted(talk(userTurn), true, true)
+	if err != nil {
+		return // A066 is about it
+	}
+	begin := func(turns ...ordered.Value) (some rendering, ok bool) {
+		for _, turn := range turns {
+			r, err := s.fitted(talk(userTurn, turn), true, false)
+			if err != nil {
+				return r, true // nobody knows
+			}
+			if strings.HasPrefix(r.text, prompt.text) {
+				return r, true
+			}
+			some = r
+		}
+		return some, false
+	}
+	if _, ok := begin(answerTurn, thinkingTurn); !ok {
+		return // A019 is about it
+	}
+	call, ok := begin(callTurn, fullTurn(callValue), callTurn.With("reasoning_content",
+		ordered.Str("REASONNEEDLE")), callTurn.With("content", ordered.Str("ANSWERNEEDLE")))
+	if ok {
+		return
+	}
+	at := report.Parting(call.text, prompt.text)
+	rest := prompt.text[at:]
+	r := s.Template.Analysis().Format.Reasoning
+	for _, marker := range []string{r.Open.Text, r.Close.Text} {
+		if marker = strings.TrimSpace(marker); marker != "" && strings.Contains(rest, marker) {
+			return
+		}
+	}
+	if strings.TrimSpace(rest) == "" || at < strings.Index(prompt.text, "USERNEEDLE") {
+		return
+	}
+	find(prompt.at(at), "the generation prompt ends in text with which no call begins\n%s",
+		report.Sides("call", call.text, "prompt", prompt.text))
 }
