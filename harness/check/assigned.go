@@ -111,6 +111,14 @@ type follower struct {
 	asked   map[string]bool // whether they are defined: a request may bring them
 }
 
+// follow goes through the template.
+func (s *Subject) follow() *follower {
+	f := &follower{in: &region{}, asked: map[string]bool{}}
+	tree, _ := s.parsed()
+	f.body(tree.Body)
+	return f
+}
+
 func (f *follower) note(name string, sets bool, at syntax.Node) {
 	f.touches = append(f.touches, &touch{name: name, sets: sets, off: at.Offset(),
 		order: len(f.touches), in: f.in, arms: slices.Clone(f.arms), by: f.by, test: f.test})
@@ -271,12 +279,7 @@ func (f *follower) params(p syntax.Params) {
 
 // checkAssigned goes through the places that set a variable.
 func checkAssigned(s *Subject, find finder) {
-	tree, err := syntax.Parse(s.Template.ChatTemplate().Source)
-	if err != nil {
-		return // A001
-	}
-	f := &follower{in: &region{}, asked: map[string]bool{}}
-	f.body(tree.Body)
+	f := s.followed()
 	sets, reads := map[string][]*touch{}, map[string][]*touch{}
 	var names []string
 	for _, t := range f.touches {
@@ -461,20 +464,17 @@ func (v variable) early() (read, set *touch) {
 
 // checkState goes through the fields of namespaces that nothing sets after the namespace is made.
 func checkState(s *Subject, find finder) {
-	tree, err := syntax.Parse(s.Template.ChatTemplate().Source)
-	if err != nil {
-		return // A001
-	}
-	f := &follower{in: &region{}, asked: map[string]bool{}}
-	f.body(tree.Body)
+	f := s.followed()
 	sets, reads := map[string]*touch{}, map[string]*touch{}
 	made := map[string]bool{} // fields with which a namespace is made
 	for _, t := range f.touches {
-		if assign, ok := t.by.(*syntax.Assign); t.sets && ok && isNamespace(assign.Value) {
-			for _, field := range assign.Value.(*syntax.Call).Keywords {
-				made[t.name+"."+field.Name] = true
+		if assign, ok := t.by.(*syntax.Assign); t.sets && ok {
+			if call, ok := newNamespace(assign.Value); ok {
+				for _, field := range call.Keywords {
+					made[t.name+"."+field.Name] = true
+				}
+				continue
 			}
-			continue
 		}
 		of := reads
 		if t.sets {
@@ -500,12 +500,8 @@ func checkState(s *Subject, find finder) {
 	}
 }
 
-// isNamespace reports whether an expression makes a namespace.
-func isNamespace(x syntax.Expr) bool {
+// newNamespace returns the call where an expression makes a namespace.
+func newNamespace(x syntax.Expr) (*syntax.Call, bool) {
 	call, ok := x.(*syntax.Call)
-	if !ok {
-		return false
-	}
-	name, ok := call.Func.(*syntax.Name)
-	return ok && name.Name == "namespace"
+	return call, ok && syntax.IsName(call.Func, "namespace")
 }

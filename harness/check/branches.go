@@ -39,10 +39,7 @@ func (u *unreached) never(kind jinja.SiteKind, n syntax.Node, o jinja.Outcome) (
 }
 
 func checkReached(s *Subject, find finder) {
-	tree, err := syntax.Parse(s.Template.ChatTemplate().Source)
-	if err != nil {
-		return // A001
-	}
+	tree, _ := s.parsed()
 	u := &unreached{proofs: s.Source.Unreachable(), find: find}
 	if len(u.proofs) == 0 {
 		return
@@ -139,21 +136,16 @@ func (u *unreached) branches(n *syntax.If) {
 // uncalled reports whether nothing calls a macro: no decision in it is reached for that reason. A
 // macro without decisions has no proofs, and is left alone.
 func (u *unreached) uncalled(n *syntax.Macro) bool {
-	uncalled := false
-	var look func(n syntax.Node)
-	look = func(n syntax.Node) {
+	for n := range syntax.All(n) {
 		for _, kind := range []jinja.SiteKind{jinja.SiteIf, jinja.SiteCond, jinja.SiteFor} {
 			for _, o := range kind.Outcomes() {
-				why, ok := u.never(kind, n, o)
-				uncalled = uncalled || ok && strings.HasPrefix(why, reach.Uncalled)
+				if why, ok := u.never(kind, n, o); ok && strings.HasPrefix(why, reach.Uncalled) {
+					return true
+				}
 			}
 		}
-		for _, c := range syntax.Children(n) {
-			look(c)
-		}
 	}
-	look(n)
-	return uncalled
+	return false
 }
 
 // guards reports whether a condition asks for nothing but types, and whether something is there: a
@@ -189,7 +181,7 @@ func raises(body []syntax.Stmt) bool {
 					return false
 				}
 			case *syntax.Call:
-				if f, ok := part.Func.(*syntax.Name); !ok || f.Name != "raise_exception" {
+				if !syntax.IsName(part.Func, "raise_exception") {
 					return false
 				}
 			default:
@@ -203,13 +195,9 @@ func raises(body []syntax.Stmt) bool {
 // checkEmptied looks for an if and a loop without a statement, a text or a comment where these
 // belong. A chain of several conditions may well skip one of its cases.
 func checkEmptied(s *Subject, find finder) {
-	src := s.Template.ChatTemplate().Source
-	tree, spans, err := syntax.ParseSpans(src)
-	if err != nil {
-		return // A001
-	}
-	var visit func(n syntax.Node)
-	visit = func(n syntax.Node) {
+	text := s.Template.ChatTemplate().Source.Text
+	tree, spans := s.parsed()
+	for n := range tree.All() {
 		var bodies [][]syntax.Stmt
 		switch n := n.(type) {
 		case *syntax.If:
@@ -222,18 +210,12 @@ func checkEmptied(s *Subject, find finder) {
 		if bodies != nil {
 			tags := spans.Tags(n.(syntax.Stmt))
 			for i := range len(tags) - 1 {
-				between := src.Text[tags[i].To:tags[i+1].From]
+				between := text[tags[i].To:tags[i+1].From]
 				if len(bodies[i]) == 0 && strings.TrimSpace(between) == "" {
 					find(where(tags[i].From), "there is nothing between this and the next "+
-						"statement, %s", jsonString(src.Text[tags[i+1].From:tags[i+1].To]))
+						"statement, %s", jsonString(text[tags[i+1].From:tags[i+1].To]))
 				}
 			}
 		}
-		for _, c := range syntax.Children(n) {
-			visit(c)
-		}
-	}
-	for _, n := range tree.Body {
-		visit(n)
 	}
 }

@@ -37,9 +37,9 @@ type Unclosed struct {
 // Unclosed renders an input and returns the places where a turn is left open, in their order.
 func (t *Turns) Unclosed(in chattemplate.Input) (text string, places []Unclosed, err error) {
 	s := t.subject
-	one, err := s.look(in)
-	if err != nil {
-		return "", nil, err
+	one := s.look(in)
+	if one.err != nil {
+		return "", nil, one.err
 	}
 	add := func(at int, end, before, after string, doubt bool) {
 		w, ok := one.o.Trace.PrintAt(at)
@@ -67,21 +67,6 @@ func (t *Turns) Unclosed(in chattemplate.Input) (text string, places []Unclosed,
 	return one.text, places, nil
 }
 
-// look renders an input with its origins.
-func (s *Subject) look(in chattemplate.Input) (*talked, error) {
-	one := &talked{}
-	var err error
-	if one.o, err = s.Template.ChatTemplate().Observe(in); err != nil {
-		return nil, err
-	}
-	one.rendering = rendering{one.o.String, s.Template.ChatTemplate(), in}
-	for _, m := range in.Messages {
-		one.kinds = append(one.kinds, conversation.KindOf(m))
-	}
-	one.measure()
-	return one, nil
-}
-
 // Marks notes of the statements that write headers and ends of turns, by their offset in the
 // template, whether a turn is open after them; false where a statement leaves one open at times.
 func (t *Turns) Marks(in chattemplate.Input, open map[int]bool) bool {
@@ -92,9 +77,9 @@ func (t *Turns) Marks(in chattemplate.Input, open map[int]bool) bool {
 	} else if q, ok := s.sequence(); ok {
 		start, closer = q.opener, q.closer
 	}
-	one, err := s.look(in)
-	if err != nil || start == "" {
-		return err != nil
+	one := s.look(in)
+	if one.err != nil || start == "" {
+		return one.err != nil
 	}
 	text := one.framed()
 	now := map[int]bool{}

@@ -136,11 +136,8 @@ func toolOf(name string, n int) chat.Tool {
 	}
 	parameters := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
 		ordered.MemberOf("properties", ordered.ObjectOf(members...)))
-	f := ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(name)),
-		ordered.MemberOf("description", ordered.Str("Does it")),
-		ordered.MemberOf("parameters", parameters))
-	return chat.Tool{Name: name, Parameters: parameters, Value: ordered.ObjectOf(
-		ordered.MemberOf("type", ordered.Str("function")), ordered.MemberOf("function", f))}
+	return chat.Tool{Name: name, Parameters: parameters,
+		Value: chat.ToolOf(name, "Does it", parameters)}
 }
 
 // grown are the texts of the template's own in short requests, and the first one that only a long
@@ -286,34 +283,16 @@ var word = regexp.MustCompile(`[0-9]+|[A-Za-z]+|\pL`)
 
 // numbers returns the whole numbers that a template names.
 func (s *Subject) numbers() []int {
-	tree, err := syntax.Parse(s.Source.Places())
-	if err != nil {
-		return nil
-	}
+	tree, _ := s.parsed()
 	var all []int
-	walk(tree.Body, func(n syntax.Node) {
+	for n := range tree.All() {
 		if c, ok := n.(*syntax.Const); ok && c.Kind == syntax.Int {
 			if i, err := strconv.Atoi(c.Text); err == nil && !slices.Contains(all, i) {
 				all = append(all, i)
 			}
 		}
-	})
+	}
 	return all[:min(len(all), mostNumbers)]
-}
-
-// walk visits all nodes of statements.
-func walk(body []syntax.Stmt, visit func(syntax.Node)) {
-	for _, n := range body {
-		below(n, visit)
-	}
-}
-
-// below visits a node and all nodes in it.
-func below(n syntax.Node, visit func(syntax.Node)) {
-	visit(n)
-	for _, c := range syntax.Children(n) {
-		below(c, visit)
-	}
 }
 
 func checkGrown(s *Subject, find finder) {
@@ -385,28 +364,27 @@ func (s *Subject) days() []time.Time {
 	for _, n := range s.numbers() {
 		add(n)
 	}
-	if tree, err := syntax.Parse(s.Source.Places()); err == nil {
-		walk(tree.Body, func(n syntax.Node) {
-			c, ok := n.(*syntax.Const)
-			if !ok || c.Kind != syntax.String {
-				return
+	tree, _ := s.parsed()
+	for n := range tree.All() {
+		c, ok := n.(*syntax.Const)
+		if !ok || c.Kind != syntax.String {
+			continue
+		}
+		for _, word := range numeral.FindAllString(c.Text, 8) {
+			if n, err := strconv.Atoi(word); err == nil {
+				add(n)
 			}
-			for _, word := range numeral.FindAllString(c.Text, 8) {
-				if n, err := strconv.Atoi(word); err == nil {
-					add(n)
-				}
-				if t, err := time.Parse("20060102", word); err == nil {
-					all = append(all, t, t.AddDate(0, 0, 1))
+			if t, err := time.Parse("20060102", word); err == nil {
+				all = append(all, t, t.AddDate(0, 0, 1))
+			}
+		}
+		for _, name := range calendar.FindAllString(c.Text, 8) {
+			for month := time.January; month <= time.December; month++ {
+				if len(name) >= 3 && strings.EqualFold(month.String()[:3], name[:3]) {
+					months = append(months, int(month))
 				}
 			}
-			for i, name := range calendar.FindAllString(c.Text, 8) {
-				for month := time.January; month <= time.December && i < 8; month++ {
-					if len(name) >= 3 && strings.EqualFold(month.String()[:3], name[:3]) {
-						months = append(months, int(month))
-					}
-				}
-			}
-		})
+		}
 	}
 	years, months = append(years, subject.Now().Year()), append(months, 12)
 	for _, year := range years[:min(len(years), 6)] {
@@ -483,37 +461,35 @@ type threshold struct {
 // thresholds returns the decisions whose condition names a number that short requests may not come
 // to, and the comparisons with such a number that are in no condition.
 func (s *Subject) thresholds() []threshold {
-	tree, err := syntax.Parse(s.Source.Places())
-	if err != nil {
-		return nil
-	}
+	tree, _ := s.parsed()
 	limits := map[string]bool{} // variables that the template sets to a number
-	walk(tree.Body, func(n syntax.Node) {
+	for n := range tree.All() {
 		if a, ok := n.(*syntax.Assign); ok && isLarge(a.Value) {
 			for _, name := range syntax.Assigned(a) {
 				limits[name] = true
 			}
 		}
-	})
-	large := func(x syntax.Expr) (found bool) {
-		if x != nil {
-			below(x, func(n syntax.Node) {
-				name, ok := n.(*syntax.Name)
-				found = found || isLarge(n) || ok && limits[name.Name]
-			})
+	}
+	large := func(x syntax.Expr) bool {
+		for n := range syntax.All(x) {
+			if name, ok := n.(*syntax.Name); isLarge(n) || ok && limits[name.Name] {
+				return true
+			}
 		}
-		return found
+		return false
 	}
 	conditions := map[int]bool{}
 	inside := map[syntax.Node]bool{} // what is in one
 	condition := func(x syntax.Expr) {
 		if large(x) {
 			conditions[x.Offset()] = true
-			below(x, func(n syntax.Node) { inside[n] = true })
+			for n := range syntax.All(x) {
+				inside[n] = true
+			}
 		}
 	}
 	var all []threshold
-	walk(tree.Body, func(n syntax.Node) {
+	for n := range tree.All() {
 		switch n := n.(type) {
 		case *syntax.If:
 			condition(n.Test)
@@ -526,7 +502,7 @@ func (s *Subject) thresholds() []threshold {
 				all = append(all, threshold{-1, where(n.Offset())})
 			}
 		}
-	})
+	}
 	for i, site := range s.Template.ChatTemplate().Sites() {
 		if conditions[site.Test] {
 			all = append(all, threshold{i, where(site.Off)})

@@ -187,9 +187,12 @@ func checkAsksForNone(s *Subject, find finder) {
 		}
 		closed = asked
 	}
-	for _, messages := range [][]ordered.Value{talk(userTurn, thinkingTurn),
-		talk(userTurn, fullTurn(callValue), resultTurn)} {
-		if written, err := s.fitted(messages, len(messages) > few, false); err == nil &&
+	for _, history := range [...]struct {
+		messages []ordered.Value
+		tools    bool
+	}{{talk(userTurn, thinkingTurn), false},
+		{talk(userTurn, fullTurn(callValue), resultTurn), true}} {
+		if written, err := s.fitted(history.messages, history.tools, false); err == nil &&
 			written.has("REASONNEEDLE") {
 			find(closed.at(len(closed.text)-1), "the prompt ends with closed reasoning, thinking "+
 				"on, off and unset: %s", report.Quote(closed.text, len(closed.text)))

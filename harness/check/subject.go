@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/clients"
@@ -26,6 +27,8 @@ type Subject struct {
 	Template *engine.Template // nil where it does not compile
 	Options  Options
 
+	parsed       func() (*syntax.Template, *syntax.Spans)
+	followed     func() *follower // of the variables
 	talks        func() []*talked
 	census       func() *census
 	grown        func() *grown                   // the template on long requests
@@ -46,6 +49,11 @@ func newSubject(src subject.Source, o Options) *Subject {
 	} else {
 		s.Template = t
 	}
+	s.parsed = sync.OnceValues(func() (*syntax.Template, *syntax.Spans) {
+		tree, spans, _ := syntax.ParseSpans(src.Places()) // it compiles
+		return tree, spans
+	})
+	s.followed = sync.OnceValue(s.follow)
 	s.talks = sync.OnceValue(s.observeTalks)
 	s.census = sync.OnceValue(s.takeCensus)
 	s.grown = sync.OnceValue(s.grow)

@@ -61,21 +61,29 @@ func (s *Subject) observeTalks() []*talked {
 	all := make([]*talked, 0, len(s.grammar().Conversations))
 	for _, c := range s.grammar().Conversations {
 		fitted := s.Template.Caps().Fit(c.Request)
-		in := fitted.Input
-		t := &talked{Conversation: c}
-		t.o, t.err = s.Template.ChatTemplate().Observe(in)
-		t.rendering = rendering{t.o.String, s.Template.ChatTemplate(), in}
+		t := s.look(fitted.Input)
+		t.Conversation = c
 		s.Template.ChatTemplate().Budget.Spend(int64(len(t.text)) / bytesPerStep)
-		for _, m := range in.Messages {
-			t.kinds = append(t.kinds, conversation.KindOf(m))
-		}
 		if t.err == nil {
-			t.measure()
 			t.unfilled = s.unfilled(c.Request, fitted)
 		}
 		all = append(all, t)
 	}
 	return all
+}
+
+// look renders an input with its origins.
+func (s *Subject) look(in chattemplate.Input) *talked {
+	t := new(talked)
+	t.o, t.err = s.Template.ChatTemplate().Observe(in)
+	t.rendering = rendering{t.o.String, s.Template.ChatTemplate(), in}
+	for _, m := range in.Messages {
+		t.kinds = append(t.kinds, conversation.KindOf(m))
+	}
+	if t.err == nil {
+		t.measure()
+	}
+	return t
 }
 
 // unfilled returns the error with which a template fails on the tools of a request as they came,

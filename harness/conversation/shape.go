@@ -74,8 +74,7 @@ func shapeOf(src *source.Source) *shape {
 	if err != nil {
 		return s.root
 	}
-	var visit func(n syntax.Node)
-	visit = func(n syntax.Node) {
+	for n := range tree.All() {
 		switch n := n.(type) {
 		case *syntax.Macro:
 			s.macros[n.Name], s.bound[n.Name] = n, true
@@ -84,12 +83,6 @@ func shapeOf(src *source.Source) *shape {
 				s.bound[name] = true
 			}
 		}
-		for _, c := range syntax.Children(n) {
-			visit(c)
-		}
-	}
-	for _, n := range tree.Body {
-		visit(n)
 	}
 	for range maxPasses {
 		s.more = false

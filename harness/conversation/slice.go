@@ -72,17 +72,10 @@ func newSlicer(src *source.Source) *slicer {
 	if err != nil {
 		return s // it has no decisions, either
 	}
-	var macros func(n syntax.Node)
-	macros = func(n syntax.Node) {
+	for n := range tree.All() {
 		if m, ok := n.(*syntax.Macro); ok {
 			s.macros[m.Name] = m
 		}
-		for _, c := range syntax.Children(n) {
-			macros(c)
-		}
-	}
-	for _, n := range tree.Body {
-		macros(n)
 	}
 	s.body(tree.Body, scope{})
 	return s

@@ -145,8 +145,7 @@ type unknown struct {
 // definedNames are the names that a template gives something to.
 func definedNames(t *syntax.Template) map[string]bool {
 	names := map[string]bool{}
-	var walk func(n syntax.Node)
-	walk = func(n syntax.Node) {
+	for n := range t.All() {
 		for _, name := range syntax.Assigned(n) {
 			names[name] = true
 		}
@@ -156,12 +155,6 @@ func definedNames(t *syntax.Template) map[string]bool {
 				names[p.Name] = true
 			}
 		}
-		for _, c := range syntax.Children(n) {
-			walk(c)
-		}
-	}
-	for _, s := range t.Body {
-		walk(s)
 	}
 	return names
 }

@@ -288,10 +288,10 @@ func (st *state) survey(keys []string) *atlas {
 		st:     st,
 		spans:  spans,
 		keys:   keys,
-		quote:  quoteOf(st.text, tree.Body),
+		quote:  quoteOf(st.text, tree),
 		macros: map[string]*syntax.Macro{},
 	}
-	w.collect(tree.Body)
+	w.collect(tree)
 	w.stmts(tree.Body)
 	return a
 }
@@ -306,10 +306,9 @@ type surveyor struct {
 }
 
 // quoteOf returns the quote that a template's strings have more often.
-func quoteOf(text string, body []syntax.Stmt) string {
+func quoteOf(text string, tree *syntax.Template) string {
 	double := 0
-	var count func(n syntax.Node)
-	count = func(n syntax.Node) {
+	for n := range tree.All() {
 		if c, ok := n.(*syntax.Const); ok && c.Kind == syntax.String {
 			if text[c.Offset()] == '"' {
 				double++
@@ -317,12 +316,6 @@ func quoteOf(text string, body []syntax.Stmt) string {
 				double--
 			}
 		}
-		for _, c := range syntax.Children(n) {
-			count(c)
-		}
-	}
-	for _, s := range body {
-		count(s)
 	}
 	if double > 0 {
 		return `"`
@@ -331,18 +324,11 @@ func quoteOf(text string, body []syntax.Stmt) string {
 }
 
 // collect notes the macros.
-func (w *surveyor) collect(body []syntax.Stmt) {
-	for _, s := range body {
-		w.note(s)
-	}
-}
-
-func (w *surveyor) note(n syntax.Node) {
-	if m, ok := n.(*syntax.Macro); ok {
-		w.macros[m.Name] = m
-	}
-	for _, c := range syntax.Children(n) {
-		w.note(c)
+func (w *surveyor) collect(tree *syntax.Template) {
+	for n := range tree.All() {
+		if m, ok := n.(*syntax.Macro); ok {
+			w.macros[m.Name] = m
+		}
 	}
 }
 

@@ -87,7 +87,7 @@ func newMaker(text string) (*maker, error) {
 	m.walk(func(n syntax.Node, _ []syntax.Node) {
 		switch n := n.(type) {
 		case *syntax.Assign:
-			if call, ok := n.Value.(*syntax.Call); ok && isName(call.Func, "namespace") {
+			if call, ok := n.Value.(*syntax.Call); ok && syntax.IsName(call.Func, "namespace") {
 				if name, ok := n.Target.(*syntax.Name); ok {
 					m.own = append(m.own, name.Name)
 				}
@@ -102,11 +102,6 @@ func newMaker(text string) (*maker, error) {
 		}
 	})
 	return m, nil
-}
-
-func isName(x syntax.Expr, name string) bool {
-	n, ok := x.(*syntax.Name)
-	return ok && n.Name == name
 }
 
 // isField reports whether an expression looks up a field of a name.
@@ -230,7 +225,7 @@ func (m *maker) ends(n syntax.Node, above []syntax.Node) {
 	swap := map[string]string{"first": "last", "last": "first"}
 	switch n := n.(type) {
 	case *syntax.Attr:
-		if other, ok := swap[n.Name]; ok && isName(n.X, "loop") {
+		if other, ok := swap[n.Name]; ok && syntax.IsName(n.X, "loop") {
 			m.replace(SwapEnds, m.spans.Expr(n), m.source(n.X)+"."+other)
 		}
 	case *syntax.Filter:

@@ -89,12 +89,6 @@ var valueMethods = func() map[string]bool {
 	return all
 }()
 
-// isNamed reports whether an expression is a variable of that name.
-func isNamed(x syntax.Expr, name string) bool {
-	n, ok := x.(*syntax.Name)
-	return ok && n.Name == name
-}
-
 // spelled writes an expression that always has the same value in one way, and notes the names that
 // its value hangs on; false: it may have another one the next time.
 func spelled(x syntax.Expr, b *stdstrings.Builder, of *[]string) bool {
@@ -638,7 +632,7 @@ func (p *prover) bounds(x syntax.Expr, e *env) bounds {
 			return bounds{n, n}
 		}
 	case *syntax.Attr:
-		if !isNamed(x.X, "loop") || p.assigned["loop"] {
+		if !syntax.IsName(x.X, "loop") || p.assigned["loop"] {
 			return any
 		}
 		v := p.quietly(x, e)
@@ -813,7 +807,7 @@ func (p *prover) called(x *syntax.Call, e *env) val {
 	case *syntax.Attr:
 		v := p.eval(f.X, e)
 		from := v.from | p.args(x.Args, e)
-		if isNamed(f.X, "dict") && !p.assigned["dict"] && !valueMethods[f.Name] {
+		if syntax.IsName(f.X, "dict") && !p.assigned["dict"] && !valueMethods[f.Name] {
 			e.dead = true // the type has no such method
 			return val{}
 		}

@@ -160,22 +160,17 @@ func newProver(tree *syntax.Template) *prover {
 func namespaces(m *syntax.Macro) map[string]bool {
 	all := map[string]bool{}
 	other := map[string]bool{}
-	var visit func(n syntax.Node)
-	visit = func(n syntax.Node) {
+	for n := range syntax.All(m) {
 		for _, name := range syntax.Assigned(n) {
 			if a, ok := n.(*syntax.Assign); ok {
-				if call, ok := a.Value.(*syntax.Call); ok && isNamed(call.Func, "namespace") {
+				if call, ok := a.Value.(*syntax.Call); ok && syntax.IsName(call.Func, "namespace") {
 					all[name] = true
 					continue
 				}
 			}
 			other[name] = true
 		}
-		for _, c := range syntax.Children(n) {
-			visit(c)
-		}
 	}
-	visit(m)
 	for _, p := range m.Params.Params {
 		other[p.Name] = true
 	}
@@ -413,7 +408,7 @@ func (p *prover) stmt(n syntax.Stmt, e *env) {
 		}
 		target, isName := n.Target.(*syntax.Name)
 		call, isCall := n.Value.(*syntax.Call)
-		if isName && isCall && isNamed(call.Func, "namespace") && len(call.Args.Args) == 0 &&
+		if isName && isCall && syntax.IsName(call.Func, "namespace") && len(call.Args.Args) == 0 &&
 			call.StarStar == nil {
 			for _, k := range call.Keywords {
 				e.note(p.keys.attribute(target.Name, k.Name), p.eval(k.Value, e))

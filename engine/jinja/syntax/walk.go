@@ -1,5 +1,42 @@
 package syntax
 
+import "iter"
+
+// All yields all nodes of a template, each before those below it.
+func (t *Template) All() iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		for _, n := range t.Body {
+			if !each(n, yield) {
+				return
+			}
+		}
+	}
+}
+
+// All yields a node and all nodes below it, each before those below it.
+func All(n Node) iter.Seq[Node] {
+	return func(yield func(Node) bool) { each(n, yield) }
+}
+
+// each reports whether all nodes from a node down were wanted.
+func each(n Node, yield func(Node) bool) bool {
+	if !yield(n) {
+		return false
+	}
+	for _, c := range Children(n) {
+		if !each(c, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// IsName reports whether an expression is a name.
+func IsName(x Expr, name string) bool {
+	n, ok := x.(*Name)
+	return ok && n.Name == name
+}
+
 // Children returns the nodes right below a node, in the order of the source as far as the tree
 // keeps it.
 func Children(n Node) []Node {
