@@ -316,7 +316,7 @@ func (one *checked) judge(src subject.Source) {
 	t, err := src.Compile()
 	var gate engine.Verdict
 	switch {
-	case errors.Is(err, engine.ErrExhausted) || err == nil && t.Exhausted() != nil:
+	case src.Exhausted() != nil:
 		return
 	case err != nil:
 		gate.Incapable = errors.New("it does not compile")
@@ -465,16 +465,9 @@ func (k *checking) settled() string { return "It failed at " + k.commit + ", too
 // template it marks none: the base may have failed because of the new revision, with which it has
 // them together.
 func (k *checking) settle(now, before []rule.Result, sources []subject.Source) {
-	for _, src := range sources {
-		t, err := src.Compile()
-		if err == nil {
-			err = t.Exhausted()
-		}
-		if errors.Is(err, engine.ErrExhausted) {
-			return
-		}
+	if !slices.ContainsFunc(sources, func(s subject.Source) bool { return s.Exhausted() != nil }) {
+		rule.Settle(now, before, k.settled())
 	}
-	rule.Settle(now, before, k.settled())
 }
 
 // service answers the questions of a template's page.

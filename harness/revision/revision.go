@@ -28,7 +28,6 @@ package revision
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,16 +152,7 @@ const Incomplete = "D017"
 
 // incomplete returns why the look at a revision is incomplete, nil where it is not.
 func (p *pair) incomplete() error {
-	for _, src := range []subject.Source{p.before, p.source} {
-		t, err := src.Compile()
-		if err == nil {
-			err = t.Exhausted()
-		}
-		if errors.Is(err, engine.ErrExhausted) {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(p.before.Exhausted(), p.source.Exhausted())
 }
 
 // OfFindings are the rules about findings of the automatic checks. Whoever runs those as well has

@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,6 +39,19 @@ func (s Source) Places() *source.Source { return s.places }
 
 // Compile compiles the template with the clock of this package, once for all copies of the source.
 func (s Source) Compile() (*engine.Template, error) { return s.compile() }
+
+// Exhausted returns why the look at the template is incomplete, nil where it is not: the limits
+// ended its compilation, or a render. It wraps [engine.ErrExhausted].
+func (s Source) Exhausted() error {
+	t, err := s.compile()
+	if err == nil {
+		return t.Exhausted()
+	}
+	if errors.Is(err, engine.ErrExhausted) {
+		return err
+	}
+	return nil
+}
 
 // Unreachable returns the outcomes of the template's decisions that no request reaches, as
 // [reach.Unreachable] proves them, once for all copies of the source.
