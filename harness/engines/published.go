@@ -30,6 +30,7 @@ var PublishedReadings []byte
 type Published struct {
 	engines  map[string]*publishedEngine
 	families map[[2]string]*publishedFamily // by engine and family
+	formats  map[string]string              // of the families' templates, see formatOf
 }
 
 // publishedLine is a line of the file: an engine, or a family in an engine with an earlier line.
@@ -212,15 +213,9 @@ func (p *Published) Pick(c *families.Corpus, engine string, s *Subject,
 	want := formatText(s.Template)
 	for _, name := range p.familiesOf(engine) {
 		f := p.families[[2]string{engine, name}]
-		src, ok := f.source(c)
-		if !ok {
-			continue
-		}
-		own, err := NewSubject(src)
-		if err != nil {
+		if own, err := p.formatOf(c, f); err != nil {
 			return PickReport{}, err
-		}
-		if formatText(own.Template) != want {
+		} else if own != want {
 			continue
 		}
 		choice := Choice{Best: f.Best, Undisclosed: s.Template.Analysis().Format.Undisclosed,
@@ -234,6 +229,27 @@ func (p *Published) Pick(c *families.Corpus, engine string, s *Subject,
 		return report, nil
 	}
 	return PickReport{}, &NoFamilyError{s.Source.Name, engine, e.Date}
+}
+
+// formatOf returns the format of a family's template; "" where the corpus has another template. It
+// is learnt once, for all engines: the digest tells that their readings are of the same template.
+func (p *Published) formatOf(c *families.Corpus, f *publishedFamily) (string, error) {
+	if text, known := p.formats[f.Template]; known {
+		return text, nil
+	}
+	src, ok := f.source(c)
+	if !ok {
+		return "", nil
+	}
+	own, err := NewSubject(src)
+	if err != nil {
+		return "", err
+	}
+	if p.formats == nil {
+		p.formats = map[string]string{}
+	}
+	p.formats[f.Template] = formatText(own.Template)
+	return p.formats[f.Template], nil
 }
 
 // source returns the template of which the readings are, where the corpus still has it.
