@@ -21,8 +21,8 @@ var diffCommand = command{
 	short: "compare the behaviour of two revisions of a template",
 	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky
 or breaking (note, warning, error), with the evidence; the last line sums them up, and exit status 1
-means that one is breaking, or that the limits kept the two from being compared. The outputs of the cases beside NEW (*.txtar in its folder) are parsed
-with both; --cases names another folder.`,
+means that one is breaking, or that the limits kept the two from being compared. The outputs of the
+cases beside NEW (*.txtar in its folder) are parsed with both; --cases names another folder.`,
 	setup: func(flags *flagSet) func(*call) error {
 		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed "+
 			"with both revisions")

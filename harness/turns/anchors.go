@@ -1,7 +1,6 @@
 package turns
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -43,19 +42,13 @@ func Anchors(t *engine.Template) []string {
 func afterResult(t *engine.Template, n int, result string) (text string, ok bool) {
 	tool := verify.Tools()[0]
 	id := strings.Repeat(string(rune('a'+n)), 9)
-	value, err := ordered.ParseString(fmt.Sprintf(`{"messages": [
-		{"role": "user", "content": "Hello."},
-		{"role": "assistant", "content": "", "tool_calls": [{"id": %q, "type": "function",
-			"function": {"name": %q, "arguments": "{}"}}]},
-		{"role": "tool", "tool_call_id": %q, "content": %q}], "tools": [%s]}`,
-		id, tool.Name, id, result, tool.Value))
-	if err != nil {
-		return "", false
-	}
-	request, err := chat.ParseRequest(value)
-	if err != nil {
-		return "", false
-	}
+	call := chat.CallOf(id, tool.Name, ordered.Str("{}"))
+	request := chat.Request{Tools: []chat.Tool{tool}, Messages: []ordered.Value{
+		chat.User("Hello."),
+		chat.MessageOf("assistant", ordered.Str(""),
+			ordered.MemberOf("tool_calls", ordered.ArrayOf(call))),
+		chat.Result(id, tool.Name, result).Without("name"),
+	}}
 	prompt, err := t.Render(request)
 	if err != nil {
 		return "", false
