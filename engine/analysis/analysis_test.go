@@ -568,3 +568,22 @@ content.mode: plain
 		})
 	}
 }
+
+// TestHeaderLost has earlier answers that lost a part of the header which prompts write: the
+// analysis finds some header or none, and never one that ends before the user's turn does.
+func TestHeaderLost(t *testing.T) {
+	for _, head := range []string{
+		"<|sep|>\\n", "sistant<|sep|>\\n", "", "assistant", "assistant\\n", "\\n", "|sep|>\\n",
+	} {
+		for _, lead := range []string{"assistant", "<|start|>assistant", " ", "<|end|>assistant"} {
+			a := analyze(t, `{%- for m in messages -%}{%- if m.role == 'assistant' -%}
+{{- '`+head+`' ~ (m.content or '') }}
+{%- if m.tool_calls %}{{ '<|call|>' ~ m.tool_calls[0].function | tojson }}{% endif -%}
+{%- else -%}{{- m.role ~ '<|sep|>\n' ~ m.content }}{%- endif -%}{{ '<|end|>\n\n' }}{%- endfor -%}
+{%- if add_generation_prompt -%}{{ '`+lead+`<|sep|>\n' }}{%- endif -%}`)
+			if a == nil {
+				t.Errorf("no analysis for %q and %q", head, lead)
+			}
+		}
+	}
+}

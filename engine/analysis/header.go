@@ -295,6 +295,8 @@ func (a *headerPass) alignHeader(heads []string, before string, prompts []string
 		added := strings.TrimPrefix(commonPrefix(prompts...), before)
 		header, end = a.headerBehind(shared, added)
 		header = snapEnd(header, shared, header+strings.TrimPrefix(added, header[len(end):]))
+		// The whole piece that the header ends with may begin before the added text does.
+		end = commonPrefix(end, header)
 	}
 	return header, end
 }
@@ -326,7 +328,8 @@ func (a *headerPass) alignLoosely(heads []string, before string,
 		rest := strings.TrimPrefix(s, cut(s, header))
 		gaps = append(gaps, rest[:len(rest)-len(strings.TrimLeft(rest, format.Space))])
 	}
-	return header + commonPrefix(gaps...), end
+	header += commonPrefix(gaps...)
+	return header, commonPrefix(end, header)
 }
 
 // CutTurn returns the turn: the text after the header in a text that follows a user's message.
