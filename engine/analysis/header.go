@@ -292,7 +292,11 @@ func (a *headerPass) alignHeader(heads []string, before string, prompts []string
 	}
 	if prompts[0] != before && header == end && shared != header {
 		// The added text stands after other text: look for it where the answers have it.
-		added := strings.TrimPrefix(commonPrefix(prompts...), before)
+		// A prompt without generation may end with a text of its own.
+		added, asked := strings.CutPrefix(commonPrefix(prompts...), before)
+		if !asked && !onlySpace(end) {
+			added = strings.TrimPrefix(added, end)
+		}
 		header, end = a.headerBehind(shared, added)
 		header = snapEnd(header, shared, header+strings.TrimPrefix(added, header[len(end):]))
 		// The whole piece that the header ends with may begin before the added text does.
