@@ -56,6 +56,17 @@ var bare = strings.NewReplacer("<|end|>\n{% else %}", "{% else %}",
 var said = strings.Replace(chat, "{% if message.content is string %}{{ message.content }}",
 	"{% if message.role == 'assistant' and not message.tool_calls %}<say>{% endif %}{% if message.content is string %}{{ message.content }}", 1)
 
+// stretch is the part of chat from one text up to another.
+func stretch(from, to string) string {
+	at := strings.Index(chat, from)
+	return chat[at : at+strings.Index(chat[at:], to)]
+}
+
+var (
+	contents = stretch(result, "\n{%- for call in") // the text of results, and of others
+	toResult = stretch("<|system|>\n", "\n"+result) // from the tools to the header of results
+)
+
 // shouting is a second renderer that renders everything in capitals.
 type shouting struct{ chattemplate.Rendering }
 
@@ -232,6 +243,13 @@ var faults = []fault{
 	{"A126 A138", chat, "{%- if add_generation_prompt %}", "{% macro told(all) %}{% for a in all %}{% set ns.text = ns.text ~ a.type %}{% endfor %}{% set ns = namespace(text='') %}{{ ns.text }}{% endmacro %}{{ told([]) }}{%- if add_generation_prompt %}", "ns.text ~ a.type"},
 	{"A130", chat, `"name": "{{ call.function.name }}"`, `"name": "  {{ call.function.name }}"`, `"  {{ call`},
 	{"A082", chat, "<|system|>\n{%- for tool", "<|system|>\n# ToolsCall one of these where a question is about the world.{{ '\n' }}\n{%- for tool", "# ToolsCall"},
+	{"A148", chat, "{% if message.reasoning_content %}", "{% set ns = namespace(first=-1) %}{% for m in messages %}{% if m.role == 'user' and ns.first < 0 %}{% set ns.first = loop.index0 %}{% endif %}{% endfor %}{% if message.reasoning_content and loop.index0 > ns.first %}", "{{ message.reasoning_content"},
+	{"A149", chat, contents, strings.NewReplacer(result, "{{ message.content + '' }}", stretch("{% if message.content is string %}", "\n{%- for call in"), "{{ (message.content or '') + '' }}").Replace(contents), "(message.content or '') + ''"},
+	{"A075", chat, "{% if message.content is string %}", "{% if message.role == 'user' %}{{ message.content + '' }}{% elif message.content is string %}", "message.content + ''"},
+	{"A150", chat, "<call>", "{{ '' if loop.first else '\\n' }}<call>", "<call>"},
+	{"A019", chat, "<|{{ message.role }}|>\n", "<|{{ message.role }}|>{{ '' if message.tool_calls and not message.content else '\\n' }}", "{%- if add_generation_prompt %}<|assistant|>\n"},
+	{"A082 A063", chat, "{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}", "<tools>{{ '\\n' }}{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}</tools>{% if messages[0].role == 'system' and messages[0].content is string %}{{ messages[0].content }}{% endif %}", "messages[0].content }}"},
+	{"A080", chat, toResult, strings.Replace(toResult, "<|system|>\n", "<|system|>\nA result stands here:\n<|result_start|>...<|result_end|>\n", 1) + "\n<|result_start|>", "<|result_start|>"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A050 on purpose #}", "{# assay"},

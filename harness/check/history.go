@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -50,6 +51,13 @@ var historyRules = []lookout{
 			"not see what it answered.",
 		Fix: "Keep the text after the end of the reasoning: content.split('</think>')[-1]."},
 		Group: groupLint, Find: checkInlineReasoning},
+	{Rule: rule.Rule{ID: "A148", Name: "reasoning-of-some-turns", Severity: rule.Warning,
+		Short: "Before the last question, some turns keep their reasoning and others like them " +
+			"lose it.",
+		Damage: "The model was trained to see the reasoning of its present turn, or of all; here it " +
+			"sees that of old turns, too, and long conversations fill up with it.",
+		Fix: "Find the last question: go through the messages from the end, and stop at the " +
+			"first question that comes."}, Group: groupLint, Find: checkOlderReasoning},
 	{Rule: rule.Rule{ID: "A145", Name: "prompt-forbids-calls", Severity: rule.Error,
 		Short: "The generation prompt begins an answer in a way in which no call begins, though " +
 			"the request has tools.",
@@ -61,6 +69,7 @@ var historyRules = []lookout{
 // checkGeneration reports the first prompt that parts from its turn, and the first that ends before
 // the text that the template always writes there.
 func checkGeneration(s *Subject, find finder) {
+	s.checkGenerationOfCalls(find)
 	parts, early := false, false
 	for _, mode := range thinkingModes() {
 		ask := chat.Request{Messages: talk(userTurn), EnableThinking: mode.on}
@@ -97,6 +106,23 @@ func checkGeneration(s *Subject, find finder) {
 				"before text that the template writes in the history\n%s", mode.name,
 				report.Sides("turn", turn.Text, "prompt", prompt.Text))
 		}
+	}
+}
+
+// checkGenerationOfCalls asks the same of calls, for white space.
+func (s *Subject) checkGenerationOfCalls(find finder) {
+	if c := s.Template.Caps(); !c.ToolCalls || !c.Tools || !s.quiet(checkAsked) {
+		return
+	}
+	prompt, err1 := s.fitted(talk(userTurn), true, true)
+	call, err2 := s.fitted(talk(userTurn, callTurn), true, false)
+	answer, err3 := s.fitted(talk(userTurn, answerTurn), true, false)
+	bare := strings.TrimRight(prompt.text, " \n")
+	if err1 == nil && err2 == nil && err3 == nil && strings.HasPrefix(answer.text, prompt.text) &&
+		strings.HasPrefix(call.text, bare) && !strings.HasPrefix(call.text, prompt.text) {
+		find(prompt.at(len(prompt.text)-1), "the generation prompt ends in white space with which "+
+			"a call without text does not begin\n%s", report.Sides("call", call.text, "prompt",
+			prompt.text))
 	}
 }
 
@@ -279,4 +305,53 @@ func checkCallsBegin(s *Subject, find finder) {
 	}
 	find(prompt.at(at), "the generation prompt ends in text with which no call begins\n%s",
 		report.Sides("call", call.text, "prompt", prompt.text))
+}
+
+// checkOlderReasoning puts the model's messages before and between questions. The template keeps
+// the reasoning of all that stand before the last question, or of none of them.
+func checkOlderReasoning(s *Subject, find finder) {
+	if s.Template.Caps().Needs.ReasoningField == "" || !s.quiet(checkLoopReasoning) {
+		return
+	}
+	thoughts := [...]string{"THOUGHTONE", "THOUGHTTWO", "THOUGHTSIX"}
+	answer := func(i int) []ordered.Value {
+		return talk(answerTurn.With("reasoning_content", ordered.Str(thoughts[i])))
+	}
+	call := func(i int) []ordered.Value {
+		return talk(callTurn.With("reasoning_content", ordered.Str(thoughts[i])), resultTurn,
+			answerTurn)
+	}
+	for _, turn := range [...]func(i int) []ordered.Value{answer, call} {
+		if len(turn(0)) > 1 && !s.Template.Caps().ToolCalls {
+			return
+		}
+		for _, begin := range [][]ordered.Value{{}, {userTurn}} {
+			for _, mode := range thinkingModes()[:2] {
+				if s.keepsSome(find, slices.Concat(begin, turn(0), talk(userTurn), turn(1),
+					talk(userTurn), turn(2), talk(userTurn2)), thoughts[:], mode) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// keepsSome reports whether a prompt has some of the thoughts and not all.
+func (s *Subject) keepsSome(find finder, messages []ordered.Value, thoughts []string,
+	mode thinkingMode) bool {
+	p, err := s.ask(chat.Request{Messages: messages, Tools: called(), EnableThinking: mode.on})
+	if err != nil {
+		return false
+	}
+	gone := p.lacks(thoughts...)
+	if len(gone) == 0 || len(gone) == len(thoughts) ||
+		slices.Equal(gone, thoughts[:len(thoughts)-1]) { // the model's last message keeps it
+		return false
+	}
+	kept := slices.DeleteFunc(slices.Clone(thoughts), func(thought string) bool {
+		return slices.Contains(gone, thought)
+	})
+	find(p.of(kept[0]), "of three turns before the last question %d lost the reasoning, and this "+
+		"one did not: %s", len(gone), p.quote(kept[0]))
+	return true
 }

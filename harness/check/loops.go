@@ -35,6 +35,12 @@ var stepRules = []lookout{
 			"third.",
 		Fix: "Write the separator before every call but the first."}, Group: groupLint,
 		Find: checkJoined},
+	{Rule: rule.Rule{ID: "A150", Name: "call-in-line", Severity: rule.Note,
+		Short: "A call after another one begins a line, and a call after a text does not.",
+		Damage: "If the model was trained to begin a line there, its history shows it another " +
+			"spelling.",
+		Fix: "Write the line feed before every call that something stands before."},
+		Group: groupLint, Find: checkBeside},
 	{Rule: rule.Rule{ID: "A087", Name: "step-rewritten", Severity: rule.Warning,
 		Short: "While calls go on, the next step changes the prompt before it.",
 		Damage: "Servers process the whole turn again at each step, and the model sees another " +
@@ -147,6 +153,32 @@ func checkJoined(s *Subject, find finder) {
 	}
 	s.checkArray(find, t, at)
 	s.checkBefore(find, t, at[0], first)
+}
+
+// checkBeside asks whether a line feed that stands between two calls stands between a text and the
+// first one, too.
+func checkBeside(s *Subject, find finder) {
+	if c := s.Template.Caps(); !c.ToolCalls || !c.ParallelToolCalls || !s.quiet(checkJoined) {
+		return
+	}
+	t, err := s.observed(talk(userTurn, says(threeCalls, "ANSWERNEEDLE")), true, false)
+	if err != nil {
+		return
+	}
+	text, first := strings.LastIndex(t.text, "ANSWERNEEDLE"), strings.Index(t.text, "CITYONE")
+	second := strings.Index(t.text, "CITYTWO")
+	if text < 0 || first < text || second < first {
+		return
+	}
+	text += len("ANSWERNEEDLE")
+	opener, between := t.own()[text:first], t.own()[first+len("CITYONE"):second]
+	if bare := strings.TrimLeft(opener, " \n\x00"); bare != opener || bare == "" {
+		return
+	}
+	if end, ok := strings.CutSuffix(between, opener); ok && strings.HasSuffix(end, "\n") {
+		find(t.at(text), "a line feed stands between two calls and none between a text and its "+
+			"call: %s", report.Quote(t.text, text))
+	}
 }
 
 // checkBefore asks whether white space that calls do not have between them stands before the first

@@ -408,16 +408,19 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 // speak of the other half, or the template opens them again while they are open, or its own text
 // stands in them. One that a text of the request follows may be no more than a separator.
 func (s *Subject) checkOpeners(find finder, all map[string]*pairs, headers map[string]bool) {
-	closed, said := map[string]bool{}, map[string]bool{}
+	closed, said, told := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, t := range s.talks() {
 		if t.err != nil {
 			continue
 		}
+		begins := t.begins()
 		for m := range t.markers() {
 			switch {
 			case m.side != closing:
 			case m.spoken:
 				said[m.key] = true
+			case m.at < begins:
+				told[m.key] = true
 			default:
 				closed[m.key] = true
 			}
@@ -425,7 +428,7 @@ func (s *Subject) checkOpeners(find finder, all map[string]*pairs, headers map[s
 	}
 	others := 0 // pairs of the same sort
 	for key, p := range all {
-		if closed[key] && p.opens && !p.slash {
+		if (closed[key] || told[key]) && p.opens && !p.slash {
 			others++
 		}
 	}
@@ -434,7 +437,7 @@ func (s *Subject) checkOpeners(find finder, all map[string]*pairs, headers map[s
 		if t.err != nil {
 			continue
 		}
-		own, tail := t.own(), t.tail()
+		own, tail, begins := t.own(), t.tail(), t.begins()
 		var open []marker // around the place
 		for m := range t.markers() {
 			if m.at >= tail {
@@ -458,13 +461,13 @@ func (s *Subject) checkOpeners(find finder, all map[string]*pairs, headers map[s
 			}
 			p := all[m.key]
 			if m.side != opening || m.spoken || closed[m.key] || headers[m.key] || p == nil ||
-				p.start || seen[m.key] {
+				p.start || seen[m.key] || told[m.key] && m.at < begins {
 				continue
 			}
 			what := ""
 			word, _ := utf8.DecodeRuneInString(own[m.to:])
 			switch {
-			case said[m.key]:
+			case said[m.key] || told[m.key]:
 				what = "which the instructions say is closed"
 			case others < few:
 			case again:
@@ -568,6 +571,17 @@ func (s *Subject) headers() map[string]bool {
 		}
 	}
 	return keys
+}
+
+// begins is where the first text of a message stands that is no instructions; all before it is the
+// preamble.
+func (t *talked) begins() int {
+	for i, s := range t.spans {
+		if s.to > 0 && !instructs(t.kinds[i]) {
+			return s.from
+		}
+	}
+	return len(t.text)
 }
 
 // tail is where the last message ends: all after it frames the model's next text.
@@ -710,6 +724,9 @@ func checkGlued(s *Subject, find finder) {
 				strings.ContainsRune(".!?", a)):
 				this = seam{t.kinds[messageOf(before)].String(),
 					"the template's " + jsonString(firstWord(t.text[from:at]))}
+			case left && r.Role == jinja.Literal && !unicode.IsSpace(a) &&
+				instructs(t.kinds[messageOf(before)]) && beginsBlock(t.own()[from:]):
+				this = seam{t.kinds[messageOf(before)].String(), "a block of the template"}
 			case left && r.Role == jinja.Literal && heading(t.text[from:at]):
 				this = seam{t.kinds[messageOf(before)].String(), "a heading of the template"}
 			case r.Role == jinja.Literal && inLine(t.text[from:at]):
@@ -717,6 +734,8 @@ func checkGlued(s *Subject, find finder) {
 				find(t.at(at), "a heading does not begin its line: %s\nconversation: %s",
 					report.Quote(t.text, at), t.Name)
 				return
+			case right && before.Role == jinja.Literal && word(b) && endsBlock(t.own()[:from]):
+				this = seam{t.kinds[messageOf(r)].String(), "the end of a block of the template"}
 			case right && word(a) && word(b) && (before.Role == jinja.Literal ||
 				strings.HasSuffix(before.Path, ".role")):
 				this = seam{t.kinds[messageOf(r)].String(),
@@ -731,6 +750,35 @@ func checkGlued(s *Subject, find finder) {
 			}
 		}
 	}
+}
+
+// instructs reports whether messages of a kind are instructions, which share a turn with blocks of
+// the template's own. Calls are blocks, too, and follow the text beside them in many ways.
+func instructs(k conversation.Kind) bool {
+	return k == conversation.System || k == conversation.Developer
+}
+
+// beginsBlock reports whether the template's own text begins with an element that fills lines of
+// its own: a line feed stands after its beginning and before its end.
+func beginsBlock(own string) bool {
+	at, to, ok := nextMarker(own[:min(len(own), longest)], 0)
+	if !ok || at != 0 || own[0] != '<' || !strings.HasPrefix(own[to:], "\n") {
+		return false
+	}
+	end := strings.Index(own, "</"+own[1:to])
+	return end > 0 && own[end-1] == '\n'
+}
+
+// endsBlock reports whether the template's own text ends with such an element.
+func endsBlock(own string) bool {
+	end, ok := lastMarker(own)
+	if !ok || !strings.HasPrefix(end, "</") || !strings.HasSuffix(own, end) {
+		return false
+	}
+	inside := own[:len(own)-len(end)]
+	open := strings.LastIndex(inside, "<"+end[len("</"):])
+	return open >= 0 && strings.HasSuffix(inside, "\n") &&
+		strings.HasPrefix(inside[open+len(end)-1:], "\n")
 }
 
 // headingInLine is a heading of Markdown after a sentence in the same line.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -27,12 +28,19 @@ var refusalRules = []lookout{
 		Fix: "Ask whether a field is there before using it; where the model cannot do without " +
 			"it, say so with raise_exception."}, Group: groupLint, Find: checkCrashes},
 	{Rule: rule.Rule{ID: "A075", Name: "parts-crash", Severity: rule.Warning,
-		Short: "Content in parts ends in an error in a message that is not the user's, though a " +
-			"user's may come so.",
-		Damage: "Clients that send all content in parts fail with a system message, or " +
-			"in the second turn.",
+		Short: "Content in parts ends in an error in the messages of one role, though in those of " +
+			"another it may come so.",
+		Damage: "Clients that send all content in parts fail with a system message, with a " +
+			"question, or in the second turn.",
 		Fix: "Write the content of every role by " +
 			"the same macro."}, Group: groupLint, Find: checkPartsCrash},
+	{Rule: rule.Rule{ID: "A149", Name: "parts-refused", Severity: rule.Note,
+		Short: "Content in parts, as the protocol permits it, ends in an error in the messages of " +
+			"every role.",
+		Damage: "A client that sends all content in parts gets an error, unless its server joins " +
+			"them to a text.",
+		Fix: "Ask {% if message.content is string %}, and else write the text of each part."},
+		Group: groupLint, Find: checkPartsRefused},
 	{Rule: rule.Rule{ID: "A127", Name: "variable-required", Severity: rule.Error,
 		Short: "The template fails unless the request brings a variable that the protocol does " +
 			"not have.",
@@ -68,7 +76,57 @@ func checkBound(s *Subject, find finder) {
 
 func checkCrashes(s *Subject, find finder) { s.findCrashes(find, false) }
 
-func checkPartsCrash(s *Subject, find finder) { s.findCrashes(find, true) }
+func checkPartsCrash(s *Subject, find finder) {
+	s.findCrashes(find, true)
+	if err, other := s.partsRefused(); err != nil && other != "" {
+		find(nowhere, "a question in parts ends in an error, though the parts of %s are "+
+			"written: %w", article(other), err)
+	}
+}
+
+func checkPartsRefused(s *Subject, find finder) {
+	if err, other := s.partsRefused(); err != nil && other == "" {
+		find(nowhere, "a question in parts ends in an error: %w", err)
+	}
+}
+
+// partsRefused returns the error in which a question in parts ends, with the kind of another
+// message that is written the same in parts and as a text; "": there is none. It renders unfitted:
+// the engine joins parts for a template that does not take them, and others do not.
+func (s *Subject) partsRefused() (err error, other string) {
+	if _, err = s.raw(talk(userTurn), false); err != nil {
+		return nil, "" // A002 is about it
+	}
+	if _, err = s.raw(talk(userParts), false); err == nil {
+		return nil, ""
+	}
+	inParts := func(m ordered.Value) ordered.Value {
+		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))
+	}
+	for _, c := range [...]struct {
+		message ordered.Value
+		needle  string
+		in      func(m ordered.Value) []ordered.Value
+	}{
+		{answerTurn, "ANSWERNEEDLE", func(m ordered.Value) []ordered.Value {
+			return talk(userTurn, m, userTurn2)
+		}},
+		{systemTurn, "SYSTEMNEEDLE", func(m ordered.Value) []ordered.Value {
+			return talk(m, userTurn)
+		}},
+		{resultTurn, "RESULTNEEDLE", func(m ordered.Value) []ordered.Value {
+			return talk(userTurn, callTurn, m)
+		}},
+	} {
+		kind := conversation.KindOf(c.message)
+		text, err1 := s.raw(c.in(c.message), kind == conversation.Result)
+		parts, err2 := s.raw(c.in(inParts(c.message)), kind == conversation.Result)
+		if err1 == nil && err2 == nil && text.has(c.needle) && text.text == parts.text {
+			return err, kind.String()
+		}
+	}
+	return err, ""
+}
 
 // inParts reports whether content comes in parts in a message that is not a user's.
 func (t *talked) inParts() bool {
