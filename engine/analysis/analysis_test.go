@@ -415,6 +415,21 @@ func TestSpaceOfPrompt(t *testing.T) {
 	}
 }
 
+// TestEndOfText has a template that ends a prompt that asks for nothing with a text of its own, and
+// begins the turns of the history with a marker that its generation prompt lacks.
+func TestEndOfText(t *testing.T) {
+	a := analyze(t, `{%- for m in messages -%}<|turn|><|{{ m.role }}|>
+{%- if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}
+{{- m.content }}<|end|>{% endfor %}
+{%- if add_generation_prompt %}<|assistant|><think>{% else %}<|over|>{% endif %}`)
+	f := a.Format
+	if f.Header != "<|assistant|>" || f.Reasoning.Open.Full() != "<think>" ||
+		f.Content.Mode != format.ContentPlain {
+		t.Errorf("header %q, reasoning %v, content %v; evidence %v", f.Header, f.Reasoning.Pair,
+			f.Content.Pair, a.Evidence)
+	}
+}
+
 func TestUndisclosed(t *testing.T) {
 	if a := analyze(t, framed("", "", "")); !a.Format.Undisclosed {
 		t.Errorf("tools are described and no call is written, yet: %s", a.Format)
