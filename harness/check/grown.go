@@ -24,12 +24,12 @@ import (
 // of the same text, not another text.
 var grownRules = []lookout{
 	{Rule: rule.Rule{ID: plants, Name: "text-at-a-count", Severity: rule.Error,
-		Short: "The template writes words of its own that no short request has: a count, a length " +
-			"or the day brings them about.",
+		Short: "The template writes words of its own that other requests of the kind do not have: " +
+			"a count, a length, the day or the look of a text, a name or an id brings them about.",
 		Damage: "Whoever reads the prompts of tests, or of the first minutes, does not see what " +
 			"the model is told later; a stranger's template can plant a turn so.",
-		Fix: "Write the same text whatever the number of messages, calls and tools, the length " +
-			"of texts and the day."}, Group: groupLint, Find: checkGrown},
+		Fix: "Write the same text whatever the number of messages, calls and tools, the texts " +
+			"and the day."}, Group: groupLint, Find: checkGrown},
 	{Rule: rule.Rule{ID: "A141", Name: "threshold-not-exercised", Severity: rule.Warning,
 		Short: "A condition on a number had the same outcome in all requests that were tried, " +
 			"long ones too.",
@@ -303,7 +303,9 @@ func checkGrown(s *Subject, find finder) {
 		find(g.at, "%s", g.planted)
 		return
 	}
-	s.findDays(find)
+	if !s.findLooks(find) {
+		s.findDays(find)
+	}
 }
 
 var numeral = regexp.MustCompile(`[0-9]+`)

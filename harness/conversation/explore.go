@@ -18,6 +18,7 @@ type Exploration struct {
 	Template      *chattemplate.Template
 	Conversations []Conversation // each of which reached something that those before it did not
 	Coverage      jinja.Coverage // of all that were tried
+	Derived       jinja.Coverage // of those of the grammar alone, which clients send
 	Renders       int            // how many were tried
 	// Proofs are the reasons why some outcomes are out of any request's reach.
 	Proofs map[reach.Outcome]string
@@ -59,6 +60,7 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, rende
 			return x
 		}
 		s.try(c)
+		x.Derived.Add(&x.Coverage)
 	}
 	if len(t.Sites()) > maxSites {
 		return x

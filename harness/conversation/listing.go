@@ -24,6 +24,7 @@ type Decision struct {
 	jinja.Site
 	Line, Col int // 1-based, in runes
 	Reached   []jinja.Outcome
+	Searched  bool // some only by requests of the search
 	Missing   []jinja.Outcome
 	Proofs    map[jinja.Outcome]string // why missing ones are out of reach, where that is known
 }
@@ -50,6 +51,7 @@ func (x *Exploration) Decisions() []Decision {
 		for _, o := range s.Kind.Outcomes() {
 			if x.Coverage.Reached(i, o) {
 				all[i].Reached = append(all[i].Reached, o)
+				all[i].Searched = all[i].Searched || o != jinja.Empty && !x.Derived.Reached(i, o)
 			} else {
 				all[i].Missing = append(all[i].Missing, o)
 				key := reach.Outcome{Kind: s.Kind, Off: s.Off, Outcome: o}
@@ -67,20 +69,23 @@ func (x *Exploration) Decisions() []Decision {
 const maxLines = 8
 
 // Summary says in a line how much of the template was exercised, and which lines decide something
-// that no request reached.
+// that no request reached, or only one that was made for it: a rule has judged the others alone.
 func (x *Exploration) Summary() string {
 	reached, all := x.Counts()
 	if all == 0 {
 		return "it decides nothing"
 	}
 	text := fmt.Sprintf("%d of %d outcomes of its branches (%d%%)", reached, all, 100*reached/all)
-	var lines []string
+	var lines, searched []string
 	proven := 0
 	for _, d := range x.Decisions() {
 		line := fmt.Sprint(d.Line)
 		proven += len(d.Proofs)
 		if got, of := d.Counts(); got+len(d.Proofs) < of && !slices.Contains(lines, line) {
 			lines = append(lines, line)
+		}
+		if d.Searched && !slices.Contains(searched, line) {
+			searched = append(searched, line)
 		}
 	}
 	switch {
@@ -89,13 +94,21 @@ func (x *Exploration) Summary() string {
 	case proven > 1:
 		text += fmt.Sprintf("; %d are out of any request's reach", proven)
 	}
-	if len(lines) == 0 {
-		return text
+	if len(lines) > 0 {
+		text += "; no request reached all of lines " + some(lines)
 	}
+	if len(searched) > 0 {
+		text += "; only requests made for it reached all of lines " + some(searched)
+	}
+	return text
+}
+
+// some lists lines, up to maxLines.
+func some(lines []string) string {
 	if more := len(lines) - maxLines; more > 0 {
-		lines = append(lines[:maxLines], fmt.Sprintf("%d more", more))
+		lines = append(lines[:maxLines:maxLines], fmt.Sprintf("%d more", more))
 	}
-	return text + "; no request reached all of lines " + strings.Join(lines, ", ")
+	return strings.Join(lines, ", ")
 }
 
 // String shows the template line by line: how many outcomes were reached of how many the line has,
