@@ -27,7 +27,11 @@ verdict() { # the last line has the words for the exit status
 while [ $# -gt 0 ]; do
   case $1 in --base | --templates | --report) [ $# -gt 1 ] || die "$1 needs a value" ;; esac
   case $1 in
-    --base) base=$2; shift 2 ;;
+    --base)
+      base=$2
+      [ -n "$base" ] || die "--base needs a commit, and got an empty text"
+      shift 2
+      ;;
     --only-changed) only_changed=1; shift ;;
     --templates) templates=$2; shift 2 ;;
     --report) report=$2; shift 2 ;;
@@ -36,11 +40,24 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ -z "$only_changed" ] || [ -n "$base" ] || die "--only-changed needs --base"
-git rev-parse --is-inside-work-tree >/dev/null 2>&1 || die "$PWD is not in a git repository, where templates are looked for"
+
+# Names are patterns only where this script says so, and no setting makes git run a program or take
+# a folder of the repository for a repository of its own.
+unset GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS
+export GIT_NO_REPLACE_OBJECTS=1 GIT_CONFIG_COUNT=${GIT_CONFIG_COUNT:-0}
+for setting in core.fsmonitor=false core.hooksPath=/dev/null safe.bareRepository=explicit; do
+  export "GIT_CONFIG_KEY_$GIT_CONFIG_COUNT=${setting%%=*}"
+  export "GIT_CONFIG_VALUE_$GIT_CONFIG_COUNT=${setting#*=}"
+  GIT_CONFIG_COUNT=$((GIT_CONFIG_COUNT + 1))
+done
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/assay-gate.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+git rev-parse --is-inside-work-tree >"$work/found" 2>&1 ||
+  die "$PWD is not in a git repository that can be used, where templates are looked for:" \
+    "$(head -n 1 "$work/found")"
 if [ -n "$base" ]; then
+  case $base in ^*) die "the base commit $base is not in this repository" ;; esac
   if ! git rev-parse --verify --quiet --end-of-options "$base^{commit}" >/dev/null; then
     [ "$(git rev-parse --is-shallow-repository)" = false ] || die "the base commit $base is not in this clone, which is shallow." \
       "Clone with its history (actions/checkout: fetch-depth: 0), or fetch the commit: git fetch --no-tags --depth=1 origin $base"
@@ -81,7 +98,7 @@ beside() { # FILE: whether a link in its folder is astray; cases and configurati
   if [ -z "${wrong[$folder]:-}" ]; then
     wrong[$folder]=no
     for link in "$folder"/* "$folder"/.*; do
-      ! { given "$link" && astray "${link#./}"; } || wrong[$folder]=yes
+      ! { [ -L "$link" ] && given "$link" && astray "${link#./}"; } || wrong[$folder]=yes
     done
   fi
   [ "${wrong[$folder]}" = yes ]
@@ -93,8 +110,27 @@ while IFS= read -r -d '' file; do
     continue
   elif [ -f "$file" ]; then
     files+=("$file")
+  elif [ "$(git ls-files -t -- ":(literal)$file" | cut -c 1)" = S ]; then
+    echo "gate: fail: $(show "$file") is not in this checkout, which has a part of the repository"
+    refused=1
   fi
 done <"$work/files"
+git ls-files -z --stage >"$work/entries" || die "git ls-files failed"
+while IFS= read -r -d '' entry; do
+  case $entry in 160000\ *) ;; *) continue ;; esac
+  file=${entry#*$'\t'}
+  changed=''
+  [ -z "$base" ] || git diff --quiet --relative --ignore-submodules=none "$since" -- \
+    ":(literal)$file" || changed=1
+  if [ -n "$changed" ] && [ -e "$file/.git" ] &&
+    [ -n "$(git -C "$file" ls-files --cached --others -- "$templates")" ]; then
+    echo "gate: fail: $(show "$file") is another repository, with templates, and has changed:" \
+      "run the gate there"
+    refused=1
+  else
+    echo "gate: $(show "$file") is another repository, so not judged"
+  fi
+done <"$work/entries"
 if [ ${#files[@]} = 0 ] && [ -n "$refused" ]; then
   verdict fail
   exit 1

@@ -10,7 +10,8 @@ import (
 
 // TestGateTricks varies the tricks of TestGate as an attacker would: cases that start programs or
 // read files, faults that are silenced, names that give orders, links, and templates that cost too
-// much. Each ends without a pass and with its reason, prints no order, and starts no program.
+// much, settings and folders that make git run something, and trees that git does not show whole.
+// Each ends without a pass and with its reason, prints no order, and starts no program.
 func TestGateTricks(t *testing.T) {
 	s, gate := newScratch(t), gateScript(t)
 	good := readFile(t, "../corpus/hermes/template.jinja")
@@ -28,6 +29,7 @@ func TestGateTricks(t *testing.T) {
 		name string
 		edit func()
 		want string
+		set  func() // after the commit
 	}
 	var all []trick
 	for _, line := range []string{
@@ -40,23 +42,23 @@ func TestGateTricks(t *testing.T) {
 		all = append(all, trick{"case " + line, func() {
 			s.write("sub/case.txtar", line+"\n")
 			s.write("sub/two words.jinja", "{#- a comment -#}"+good)
-		}, "case.txtar:1: "})
+		}, "case.txtar:1: ", nil})
 	}
 	for _, comment := range []string{"{#assay:ignore A013 x#}", "{#- assay:ignore A013,A001 x -#}",
 		"{# assay:ignore  A013\nx #}", "{{ '{# assay:ignore A013 x #}' if false }}"} {
 		all = append(all, trick{"comment " + comment,
-			func() { s.write("new.jinja", comment+silenced) }, "[A013]"})
+			func() { s.write("new.jinja", comment+silenced) }, "[A013]", nil})
 	}
 	all = append(all, trick{"comment, and another name", func() {
 		s.write("old.jinja", silenced)
 		s.commit("old")
 		s.git("mv", "old.jinja", "new.jinja")
 		s.write("new.jinja", "{#- assay:ignore A013 x -#}"+silenced)
-	}, "[A013]"})
+	}, "[A013]", nil})
 	for _, name := range []string{"x\r::error::y.jinja", "a\n##[error]b.jinja",
 		"::error::z.jinja", "\u009b31m.jinja", "%0A::error::q.jinja", "-.jinja",
 		"--base=HEAD.jinja", "a#b.jinja", "x#default.jinja", ":(top)x.jinja", "*.jinja"} {
-		all = append(all, trick{"name " + name, func() { s.write(name, "{% if") }, "[A001]"})
+		all = append(all, trick{"name " + name, func() { s.write(name, "{% if") }, "[A001]", nil})
 	}
 	for _, target := range []string{secret, "../.git/config", "link.jinja", "/dev/stdin",
 		"/proc/self/environ", "../../" + filepath.Base(s.dir) + "/.git/HEAD"} {
@@ -64,7 +66,7 @@ func TestGateTricks(t *testing.T) {
 			if err := os.Symlink(target, filepath.Join(s.dir, "sub", "link.jinja")); err != nil {
 				t.Fatal(err)
 			}
-		}, "fail: sub/link.jinja is a link"})
+		}, "fail: sub/link.jinja is a link", nil})
 	}
 	for _, text := range []string{
 		"{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
@@ -75,16 +77,88 @@ func TestGateTricks(t *testing.T) {
 	} {
 		all = append(all, trick{fmt.Sprintf("cost %.30s", text), func() {
 			s.write("new.jinja", "{#- assay:ignore A056,A002 x -#}"+text+good)
-		}, "[A0"})
+		}, "[A0", nil})
 	}
+	program := func(name string) string {
+		s.write(name, "#!/bin/sh\ntouch "+filepath.Join(s.dir, "owned")+"\ncat\n")
+		if err := os.Chmod(filepath.Join(s.dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(s.dir, name)
+	}
+	bad := func() { s.write("one.jinja", "{% if") }
+	all = append(all,
+		trick{"file monitor", bad, "[A001]", func() {
+			s.git("config", "core.fsmonitor", program("monitor"))
+		}},
+		trick{"hooks", func() {
+			for _, name := range []string{"post-index-change", "reference-transaction"} {
+				program("hooks/" + name)
+			}
+			bad()
+		}, "[A001]", func() { s.git("config", "core.hooksPath", filepath.Join(s.dir, "hooks")) }},
+		trick{"attributes", func() {
+			s.write(".gitattributes", "*.jinja diff=x binary export-subst export-ignore\n")
+			s.git("config", "diff.x.textconv", program("show"))
+			s.git("config", "diff.external", filepath.Join(s.dir, "show"))
+			bad()
+		}, "[A001]", nil},
+		trick{"replaced object", func() {
+			bad()
+			s.commit("bad")
+			s.git("replace", s.git("rev-parse", "HEAD:one.jinja"),
+				s.git("rev-parse", base+":one.jinja"))
+		}, "[A001]", nil},
+		trick{"graft", func() {
+			bad()
+			s.write(".git/info/grafts", s.commit("bad")+"\n")
+		}, "[A001]", nil},
+		trick{"tag that is a flag", func() {
+			s.git("update-ref", "refs/tags/--output=owned", "HEAD")
+			s.git("update-ref", "refs/heads/--base=HEAD", "HEAD")
+			bad()
+		}, "[A001]", nil},
+		trick{"sparse checkout", func() {
+			s.write("sub/two words.jinja", "{% if")
+			s.commit("bad")
+			s.git("sparse-checkout", "set", "--no-cone", "/one.jinja")
+		}, "words.jinja is not in this checkout", nil},
+		trick{"repository inside", func() {
+			s.write("inside/new.jinja", "{% if")
+			s.git("init", "-q", "inside")
+			s.git("-C", "inside", "add", "new.jinja")
+			s.git("-C", "inside", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")
+		}, "fail: inside is another repository", nil},
+		trick{"rename with another mode", func() {
+			s.git("mv", "one.jinja", "another.jinja")
+			s.write("another.jinja", good+"{% if")
+			if err := os.Chmod(filepath.Join(s.dir, "another.jinja"), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}, "[A001]", nil},
+		trick{"name in other letters", func() { s.write("ONE.jinja", "{% if") }, "[A001]", nil},
+	)
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			s.t = t
+			for _, name := range []string{"core.fsmonitor", "core.hooksPath", "diff.external",
+				"diff.x.textconv"} {
+				_, _ = s.run("", nil, "git", "config", "--unset-all", name)
+			}
+			_, _ = s.run("", nil, "git", "replace", "-d", s.git("rev-parse", base+":one.jinja"))
+			s.git("sparse-checkout", "disable")
+			_, _ = s.run("", nil, "rm", "-rf", "inside", "owned", ".git/info/grafts")
 			s.git("checkout", "-q", "-f", "main")
 			s.git("reset", "-q", "--hard", base)
 			s.git("clean", "-q", "-f", "-d")
 			c.edit()
 			s.commit("head")
+			if c.set != nil {
+				c.set()
+			}
+			if err := os.RemoveAll(filepath.Join(s.dir, "owned")); err != nil {
+				t.Fatal(err)
+			}
 			output := filepath.Join(t.TempDir(), "output")
 			out, code := s.run("", []string{"GITHUB_OUTPUT=" + output, "ASSAY=" + s.assay}, "bash",
 				gate, "--base", base, "--only-changed")
@@ -103,5 +177,55 @@ func TestGateTricks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGateBases names bases that are flags, no commits or nothing, from settings and variables that
+// change what git reads, and a folder that is itself a repository. None is a pass.
+func TestGateBases(t *testing.T) {
+	s, gate := newScratch(t), gateScript(t)
+	good := readFile(t, "../corpus/hermes/template.jinja")
+	s.write("one.jinja", good)
+	base := s.commit("base")
+	s.write("one.jinja", "{% if")
+	s.commit("head")
+	run := func(name, dir string, env []string, code int, want string, args ...string) {
+		t.Run(name, func(t *testing.T) {
+			s.t = t
+			out, got := s.run(dir, append(env, "ASSAY="+s.assay), "bash",
+				append([]string{gate}, args...)...)
+			if got != code || !strings.Contains(out, want) || strings.Contains("\n"+out, "\n::") {
+				t.Errorf("status %d, want %d with %q in\n%s", got, code, want, out)
+			}
+			if _, err := os.Lstat(filepath.Join(s.dir, "owned")); err == nil {
+				t.Error("a file was written, or a program has run")
+			}
+		})
+	}
+	for _, name := range []string{"--output=owned", "-o", "--all",
+		base + " --output=owned", ":/head", "HEAD^{tree}", "HEAD:one.jinja", "^" + base,
+		base + "..HEAD", "a\n::error::x"} {
+		run("base "+name, "", nil, 2, "is not in this repository", "--base", name)
+		out, code := s.run("", nil, s.assay, "check", "--base", name, "one.jinja")
+		if code != 2 || !strings.Contains(out, "there is no such commit") {
+			t.Errorf("check --base %q: status %d\n%s", name, code, out)
+		}
+	}
+	run("no base", "", nil, 2, "--base needs a commit", "--base", "", "--only-changed")
+	for _, name := range []string{"GIT_LITERAL_PATHSPECS", "GIT_NOGLOB_PATHSPECS",
+		"GIT_ICASE_PATHSPECS"} {
+		run(name, "", []string{name + "=1"}, 1, "[A001]", "--base", base, "--only-changed")
+	}
+	run("GIT_EXTERNAL_DIFF", "", []string{"GIT_EXTERNAL_DIFF=touch owned"}, 1, "[A001]", "--base",
+		base, "--only-changed")
+	run("GIT_DIR", "", []string{"GIT_DIR=/nonexistent"}, 2, "not a git repository", "--base", base)
+	s.git("clone", "-q", "--bare", ".", "bare.git")
+	s.git("--git-dir", "bare.git", "config", "core.bare", "false")
+	s.git("--git-dir", "bare.git", "config", "core.worktree", "..")
+	s.git("--git-dir", "bare.git", "config", "core.fsmonitor", "touch owned; false")
+	run("folder that is a repository", "bare.git", nil, 2, "safe.bareRepository", "--base", base)
+	out, code := s.run("bare.git", nil, s.assay, "check", "--base", base, "../one.jinja")
+	if code != 2 {
+		t.Errorf("check in a folder that is a repository: status %d\n%s", code, out)
 	}
 }

@@ -17,9 +17,14 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
+// settings keep git from running a program that a repository names, and from taking a folder of it
+// for a repository.
+var settings = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+	"-c", "safe.bareRepository=explicit", "--no-replace-objects"}
+
 // git runs git and returns its output; the error has git's own words.
 func git(args ...string) (string, error) {
-	out, err := exec.Command("git", args...).Output()
+	out, err := exec.Command("git", slices.Concat(settings, args)...).Output()
 	if err != nil {
 		var failed *exec.ExitError
 		if errors.As(err, &failed) && len(failed.Stderr) > 0 {
@@ -40,7 +45,7 @@ type base struct {
 // the commit itself where a clone is too shallow to know.
 func openBase(commit string) (*base, error) {
 	if _, err := git("rev-parse", "--verify", "--quiet", "--end-of-options",
-		commit+"^{commit}"); err != nil {
+		commit+"^{commit}"); err != nil || strings.HasPrefix(commit, "^") {
 		if shallow, again := git("rev-parse", "--is-shallow-repository"); again != nil {
 			return nil, again
 		} else if strings.TrimSpace(shallow) == "true" {

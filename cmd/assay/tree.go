@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -124,7 +125,7 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 		}
 		cmd.PreRunE = func(cmd *cobra.Command,
 			_ []string) error {
-			return excluded(cmd.Flags(), child.apart)
+			return cmp.Or(emptied(cmd.Flags()), excluded(cmd.Flags(), child.apart))
 		}
 		flags.category("Help")
 		flags.BoolP("help", "h", false, "print this help")
@@ -199,6 +200,20 @@ func excluded(flags *pflag.FlagSet, apart [][]string) error {
 		}
 	}
 	return nil
+}
+
+// emptied names the first flag for a file, a folder or a commit that was given an empty text, as a
+// variable of a shell is that nobody has set: it must not mean that the flag was not given.
+func emptied(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		switch what, _ := pflag.UnquoteUsage(f); what {
+		case "FILE", "DIR", "COMMIT":
+			if f.Value.String() == "" && err == nil {
+				err = usageError{fmt.Errorf("%s needs a %s, found an empty text", dashes(f.Name), what)}
+			}
+		}
+	})
+	return err
 }
 
 // names returns the names of the commands below one.
