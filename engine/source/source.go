@@ -56,15 +56,27 @@ type Position struct {
 	Col  int // 1-based, in runes
 }
 
-// Position converts a byte offset. An offset outside the text is moved to its nearer end.
+// Position converts a byte offset. An offset outside the text is moved to its nearer end, one
+// within a character to its start.
 func (s *Source) Position(off int) Position {
-	off = min(max(off, 0), len(s.Text))
+	off = s.onRune(off)
 	m := s.markBefore(off)
 	rest := s.Text[m.off:off]
 	if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
 		m.feeds, m.col, rest = m.feeds+strings.Count(rest[:i+1], "\n"), 0, rest[i+1:]
 	}
 	return Position{Line: m.feeds + max(s.First, 1), Col: m.col + utf8.RuneCountInString(rest) + 1}
+}
+
+// onRune returns an offset of the text that is not within a character.
+func (s *Source) onRune(off int) int {
+	off = min(max(off, 0), len(s.Text))
+	for start := off - 1; start >= max(0, off-utf8.UTFMax+1); start-- {
+		if _, size := utf8.DecodeRuneInString(s.Text[start:]); start+size > off {
+			return start
+		}
+	}
+	return off
 }
 
 // markBefore returns the last mark that is not after an offset, so that a position costs the same
@@ -99,9 +111,9 @@ const excerptWidth = 60
 
 // Excerpt returns the line around an offset and a caret under the place, two lines, each with an
 // indent of four spaces. Control characters are shown as spaces, so that an excerpt of hostile text
-// cannot drive a terminal.
+// cannot drive a terminal. The caret stands right where wide characters take two cells ([Cells]).
 func (s *Source) Excerpt(off int) string {
-	off = min(max(off, 0), len(s.Text))
+	off = s.onRune(off)
 	// bytes that are looked at, of a line that may be huge
 	const most = (excerptWidth + 1) * utf8.UTFMax
 	start, end := max(0, off-most), min(len(s.Text), off+most)
@@ -120,7 +132,7 @@ func (s *Source) Excerpt(off int) string {
 		after, right = after[:excerptWidth], "..."
 	}
 	return "    " + left + string(before) + string(after) + right + "\n    " +
-		strings.Repeat(" ", len(left)+len(before)) + "^"
+		strings.Repeat(" ", len(left)+Cells(string(before))) + "^"
 }
 
 func clean(s string) string {

@@ -40,8 +40,33 @@ func TestExcerptIsHarmless(t *testing.T) {
 	}
 }
 
+// TestWide holds the caret to the cells of a terminal, and offsets within a character to its start.
+func TestWide(t *testing.T) {
+	for _, c := range []struct {
+		text      string
+		off, col  int
+		line, bar string
+	}{
+		{"\t日本{{ x }}", 10, 7, " 日本{{ x }}", "        ^"},
+		{"日本語", 4, 2, "日本語", "  ^"},
+		{"日本語", 5, 2, "日本語", "  ^"},
+		{"e\u0301x", 3, 3, "e\u0301x", " ^"},
+		{"😀|", 4, 2, "😀|", "  ^"},
+		{"\x80\x80x", 1, 2, "\ufffd\ufffdx", " ^"},
+	} {
+		src := source.New("", c.text)
+		want := "    " + c.line + "\n    " + c.bar
+		if got := src.Excerpt(c.off); got != want {
+			t.Errorf("%q at %d:\n%s\nwant\n%s", c.text, c.off, got, want)
+		}
+		if got := src.Position(c.off); got.Col != c.col {
+			t.Errorf("%q at %d: column %d, want %d", c.text, c.off, got.Col, c.col)
+		}
+	}
+}
+
 // TestPositions holds the position of each offset of long texts to its definition: the line feeds
-// before it, and the runes between the last one and it.
+// before it, and the runes between the last one and it; within a rune, that of its start.
 func TestPositions(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("a", 10_000), strings.Repeat("\n", 10_000), strings.Repeat("né\n", 3_000),
@@ -49,10 +74,17 @@ func TestPositions(t *testing.T) {
 		strings.Repeat("x", 5_000) + "\n" + strings.Repeat("é", 5_000),
 	} {
 		s := source.New("", text)
+		var want source.Position
+		starts := map[int]bool{len(text): true}
+		for i := range text {
+			starts[i] = true
+		}
 		for off := range len(text) + 1 {
-			start := strings.LastIndexByte(text[:off], '\n') + 1
-			want := source.Position{Line: strings.Count(text[:off], "\n") + 1,
-				Col: utf8.RuneCountInString(text[start:off]) + 1}
+			if starts[off] {
+				start := strings.LastIndexByte(text[:off], '\n') + 1
+				want = source.Position{Line: strings.Count(text[:off], "\n") + 1,
+					Col: utf8.RuneCountInString(text[start:off]) + 1}
+			}
 			if got := s.Position(off); got != want {
 				t.Fatalf("%.10q at %d: %v, want %v", text, off, got, want)
 			}

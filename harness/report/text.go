@@ -198,10 +198,11 @@ func (p *printer) print(c cause) {
 	if p.Short {
 		return
 	}
-	if source, caret, ok := strings.Cut(res.Place.Excerpt, "\n"); ok {
+	if line, caret, ok := strings.Cut(res.Place.Excerpt, "\n"); ok {
 		number := fmt.Sprintf("%5s", lineNumber(res.Place))
-		fmt.Fprintf(p, "%s | %s\n%s | %s\n", number, visible.Line(source),
-			strings.Repeat(" ", len(number)), p.paint(green, visible.Line(caret)))
+		line, caret := visible.Mark(line, under(line, caret), p.Width-len(number)-len(" | "))
+		fmt.Fprintf(p, "%s | %s\n%s | %s\n", number, line, strings.Repeat(" ", len(number)),
+			p.paint(green, caret))
 	}
 	if evidence == "" {
 		return
@@ -220,6 +221,18 @@ func (p *printer) print(c cause) {
 		}
 		fmt.Fprintln(p, folded)
 	}
+}
+
+// under is the byte of a line of an excerpt that the caret below it stands under.
+func under(line, caret string) int {
+	cells := len(caret) - 1
+	for i, r := range line {
+		if cells <= 0 {
+			return i
+		}
+		cells -= source.RuneCells(r)
+	}
+	return len(line)
 }
 
 // subject names the subject of a result, as the beginning of its line: the place, else the suite.

@@ -2,10 +2,11 @@ package visible
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/source"
 )
 
-// Wrap breaks the lines of paragraphs anew, so that none is longer than width characters where its
+// Wrap breaks the lines of paragraphs anew, so that none is longer than width cells where its
 // words allow it. Paragraphs stand apart by an empty line; each line begins with the indent, which
 // counts.
 func Wrap(text string, width int, indent string) string {
@@ -16,7 +17,7 @@ func Wrap(text string, width int, indent string) string {
 		}
 		column := 0
 		for _, word := range strings.Fields(paragraph) {
-			n := utf8.RuneCountInString(word)
+			n := source.Cells(word)
 			switch {
 			case column == 0:
 				b.WriteString(indent)
@@ -34,34 +35,79 @@ func Wrap(text string, width int, indent string) string {
 	return b.String()
 }
 
-// Fold breaks a line that is longer than width characters, at a space where there is one in its
-// second half, else anywhere. The lines after the first begin with the indent.
+// Fold breaks a line that is longer than width cells of a terminal, at a space where there is one in
+// its second half, else anywhere but after a backslash, which begins an escape. The lines after the
+// first begin with the indent.
 func Fold(line string, width int, indent string) string {
-	runes := []rune(line)
-	if width <= len(indent)+1 || len(runes) <= width {
+	if width <= len(indent)+1 || source.Cells(line) <= width {
 		return line
 	}
 	var b strings.Builder
-	for first := true; ; first = false {
-		room := width
-		if !first {
-			b.WriteString("\n" + indent)
-			room -= len(indent)
-		}
-		if len(runes) <= room {
+	runes := []rune(line)
+	for room := width; ; room = width - len(indent) {
+		at := fitting(runes, room)
+		if at == len(runes) {
 			b.WriteString(string(runes))
 			return b.String()
 		}
-		at := room
-		for i := room; i > room/2; i-- {
-			if runes[i] == ' ' {
-				at = i
-				break
-			}
+		space := at
+		for space > at/2 && runes[space] != ' ' {
+			space--
 		}
-		b.WriteString(string(runes[:at]))
+		switch {
+		case space > at/2:
+			at = space
+		case at > 1 && runes[at-1] == '\\':
+			at--
+		}
+		b.WriteString(string(runes[:at]) + "\n" + indent)
 		if runes = runes[at:]; runes[0] == ' ' {
 			runes = runes[1:]
 		}
 	}
+}
+
+// fitting is how many characters fit into a number of cells, one at least.
+func fitting(runes []rune, room int) int {
+	for i, r := range runes {
+		if room -= source.RuneCells(r); room < 0 {
+			return max(i, 1)
+		}
+	}
+	return len(runes)
+}
+
+// Mark returns a line and below it a caret under a byte of it, both made visible and no wider than
+// width cells; 0 is any width. What is left out at either side stands as three dots.
+func Mark(line string, at, width int) (shown, caret string) {
+	before, after := []rune(Line(line[:at])), []rune(Line(line[at:]))
+	left, right := "", ""
+	const dots = "..."
+	if all := source.Cells(string(before)) + source.Cells(string(after)); width > 4*len(dots) &&
+		all > width {
+		// the place stays in the picture with a third of the line after it, where there is as much
+		room := max(width-source.Cells(string(after)), width-width/3)
+		if from := len(before) - fittingEnd(before, room-len(dots)); from > 0 &&
+			source.Cells(string(before)) > room {
+			before, left = before[from:], dots
+		}
+		room = width - len(left) - source.Cells(string(before))
+		if source.Cells(string(after)) > room {
+			after, right = after[:fitting(after, room-len(dots))], dots
+		}
+	}
+	return left + string(before) + string(after) + right,
+		strings.Repeat(" ", len(left)+source.Cells(string(before))) + "^"
+}
+
+// fittingEnd is how many characters of the end of a text fit into a number of cells.
+func fittingEnd(runes []rune, room int) int {
+	n := 0
+	for n < len(runes) {
+		if room -= source.RuneCells(runes[len(runes)-1-n]); room < 0 {
+			break
+		}
+		n++
+	}
+	return n
 }
