@@ -35,9 +35,9 @@ func Wrap(text string, width int, indent string) string {
 	return b.String()
 }
 
-// Fold breaks a line that is longer than width cells of a terminal, at a space where there is one in
-// its second half, else anywhere but after a backslash, which begins an escape. The lines after the
-// first begin with the indent.
+// Fold breaks a line that is longer than width cells of a terminal, at a space where there is one
+// in its second half, else anywhere but after a backslash, which begins an escape. The lines after
+// the first begin with the indent.
 func Fold(line string, width int, indent string) string {
 	if width <= len(indent)+1 || source.Cells(line) <= width {
 		return line
@@ -77,8 +77,8 @@ func fitting(runes []rune, room int) int {
 	return len(runes)
 }
 
-// Mark returns a line and below it a caret under a byte of it, both made visible and no wider than
-// width cells; 0 is any width. What is left out at either side stands as three dots.
+// Mark returns a line and a caret under a byte of it, both made visible and no wider than width
+// cells; 0 is any width. Three dots stand for the text that is left out at either side.
 func Mark(line string, at, width int) (shown, caret string) {
 	before, after := []rune(Line(line[:at])), []rune(Line(line[at:]))
 	left, right := "", ""
