@@ -47,7 +47,7 @@ var kinds = []kindOf{
 		[]string{"A066", "A010", "A002", "A016"},
 		[]string{"description", "parameters", "properties", "function"},
 		(*mender).toolFaults,
-		[]wrap{orEmpty, orText, orParameters},
+		[]wrap{orEmpty, orText, orParameters, orSchema},
 	},
 	{Unions, []string{"A066"}, []string{"type"}, (*mender).unionFaults,
 		[]wrap{joinTypes, orTypes, orEmpty, notText}},
@@ -197,6 +197,9 @@ func (m *mender) survey(t *engine.Template) {
 		all = append(all, base{c.Name, c.Input(bound)})
 	}
 	for _, b := range all {
+		if !permitted(b.in) {
+			continue
+		}
 		if text, err := m.now.t.Render(b.in); err == nil {
 			m.good = append(m.good, kept{b.in, text})
 		}
@@ -219,6 +222,29 @@ func (m *mender) survey(t *engine.Template) {
 	}
 	m.calls = t.Caps().ToolCalls
 	m.sound()
+}
+
+// permitted reports whether the protocol permits a request's tools and arguments. The search for
+// what reaches branches puts any value in their places, and no prompt of such a request is right.
+func permitted(in chattemplate.Input) bool {
+	for _, tool := range in.Tools {
+		if tool.At("function").Kind() != ordered.Object && tool.At("name").IsNull() {
+			return false
+		}
+	}
+	for _, message := range in.Messages {
+		for _, call := range message.At("tool_calls").Items() {
+			arguments, text := call.At("function", "arguments"), ""
+			if arguments.Kind() == ordered.String {
+				text = arguments.Text()
+				arguments, _ = ordered.ParseString(text)
+			}
+			if arguments.Kind() != ordered.Object && strings.TrimSpace(text) != "" {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // sound takes those prompts out of the good ones that hold a fault.

@@ -117,9 +117,16 @@ var (
 )
 
 // orParameters gives the schema of a function without parameters.
-var orParameters = or(func(s *site) string {
-	return strings.ReplaceAll(noParameters.String(), `"`, s.quote)
-})
+var orParameters = or((*site).schema)
+
+// orSchema does so where there are none, and keeps a schema that is empty.
+func orSchema(s *site) ([]Edit, bool) {
+	_, isTest := s.x.(*syntax.Test)
+	return s.filtered("default(" + s.schema() + ")"), !isTest
+}
+
+// schema is the schema of a function without parameters.
+func (s *site) schema() string { return strings.ReplaceAll(noParameters.String(), `"`, s.quote) }
 
 // orNone makes null of a missing value.
 func orNone(s *site) ([]Edit, bool) {
