@@ -102,14 +102,8 @@ func (o *output) write(c *call, r *report.Report) error {
 // print writes the report to standard output. Forms that machines read name files as the repository
 // does.
 func (o *output) print(c *call, r, located *report.Report) error {
-	options := report.TextOptions{Verbose: o.verbose, Least: max(o.least, rule.Warning),
+	options := report.TextOptions{Verbose: o.verbose, Least: o.listed(), Quiet: o.quiet,
 		Color: c.colors(c.raw)}
-	if o.notes || o.verbose {
-		options.Least = rule.Note
-	}
-	if options.Quiet = o.quiet; o.quiet {
-		options.Least = rule.Error
-	}
 	if terminal(c.raw) {
 		options.Width = c.width()
 	}
@@ -124,12 +118,23 @@ func (o *output) print(c *call, r, located *report.Report) error {
 	case formBrief:
 		return r.Brief(c.raw, options)
 	case formGitHub:
-		if err := o.github(c, located); err != nil {
+		if err := o.github(c, located, options.Least); err != nil {
 			return err
 		}
 	}
 	options.Short = form == formShort
 	return r.Text(c.raw, options) // the report makes texts visible itself
+}
+
+// listed is the least severity of the findings that people are shown.
+func (o *output) listed() rule.Severity {
+	switch {
+	case o.quiet:
+		return rule.Error
+	case o.notes, o.verbose:
+		return rule.Note
+	}
+	return max(o.least, rule.Warning)
 }
 
 // tells reports whether any form that was asked for has the whole text of a finding, and not its
@@ -142,14 +147,7 @@ func (o *output) tells(c *call, res *rule.Result) bool {
 	case formBrief, formShort:
 		return false
 	case formLong:
-		least := max(o.least, rule.Warning)
-		switch {
-		case o.quiet:
-			least = rule.Error
-		case o.notes, o.verbose:
-			least = rule.Note
-		}
-		return res.Level() >= least
+		return res.Level() >= o.listed()
 	}
 	return true
 }
@@ -160,7 +158,7 @@ func (o *output) keep(c *call, r *report.Report, known map[string]string, result
 	form := o.form(c)
 	all := o.verbose || o.all || o.junit != "" || o.html != "" || form == formJSON ||
 		form == formJUnit || form == formBrief
-	notes := all || o.notes || o.sarif != "" || form == formSARIF || form == formGitHub
+	notes := all || o.notes || o.sarif != "" || form == formSARIF
 	warnings := notes || o.least < rule.Error
 	for _, res := range results {
 		_, listed := known[res.Name]
@@ -251,9 +249,9 @@ func (c *call) ended(interrupt, err error, done, total int, what string) error {
 	return errCut
 }
 
-// github writes annotations, and adds to the step's summary.
-func (o *output) github(c *call, r *report.Report) error {
-	if err := r.Annotations(c.raw); err != nil {
+// github writes annotations, and adds to the step's summary, the findings of a severity and worse.
+func (o *output) github(c *call, r *report.Report, least rule.Severity) error {
+	if err := r.Annotations(c.raw, least); err != nil {
 		return err
 	}
 	name := c.getenv("GITHUB_STEP_SUMMARY")
@@ -266,7 +264,7 @@ func (o *output) github(c *call, r *report.Report) error {
 	}
 	written, err := f.Seek(0, io.SeekEnd)
 	if err == nil {
-		err = r.Summary(f, int(written))
+		err = r.Summary(f, least, int(written))
 	}
 	return errors.Join(err, f.Close())
 }

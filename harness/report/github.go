@@ -45,8 +45,9 @@ func annotated(res *rule.Result) string {
 	return title(res)
 }
 
-// Annotations writes GitHub's workflow commands for failures and findings, the worst first.
-func (r *Report) Annotations(w io.Writer) error {
+// Annotations writes GitHub's workflow commands for failures and findings of a severity and worse,
+// the worst first.
+func (r *Report) Annotations(w io.Writer, least rule.Severity) error {
 	r = r.bounded()
 	b := bufio.NewWriter(w)
 	levels := [...]string{"notice", "warning", "error"}
@@ -67,7 +68,7 @@ func (r *Report) Annotations(w io.Writer) error {
 		if n > maxAnnotations {
 			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
 		}
-		if level == rule.Note {
+		if level == least {
 			return b.Flush()
 		}
 	}
@@ -89,8 +90,9 @@ func properties(p rule.Place) string {
 }
 
 // Summary writes a step summary in GitHub's Markdown: the counts and the conclusions, then a table
-// of failures and findings. Written is how many bytes the step has in its summary already.
-func (r *Report) Summary(w io.Writer, written int) error {
+// of failures and findings of a severity and worse. Written is how many bytes the step has in its
+// summary already.
+func (r *Report) Summary(w io.Writer, least rule.Severity, written int) error {
 	r = r.bounded()
 	var b strings.Builder
 	fmt.Fprintf(&b, "### assay %s: %s\n\n", cell(r.Command), r.Line())
@@ -105,7 +107,7 @@ func (r *Report) Summary(w io.Writer, written int) error {
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if !told(res.Status) {
+		if !told(res.Status) || res.Level() < least {
 			continue
 		}
 		if !table {

@@ -44,8 +44,8 @@ func TestHostileText(t *testing.T) {
 		"HTML":        r.HTML,
 		"JUnit":       r.JUnit,
 		"SARIF":       r.SARIF,
-		"annotations": r.Annotations,
-		"summary":     func(w io.Writer) error { return r.Summary(w, 0) },
+		"annotations": func(w io.Writer) error { return r.Annotations(w, rule.Note) },
+		"summary":     func(w io.Writer) error { return r.Summary(w, rule.Note, 0) },
 	} {
 		got := text(t, write)
 		for _, raw := range []string{"\x1b", "\u202e", "\x00", "\ufffe", "##["} {

@@ -65,6 +65,13 @@ func TestText(t *testing.T) {
 				"supports tools: a.jinja: yes\\u0001\n" + counts},
 		{"errors", nil, report.TextOptions{Least: rule.Error, Short: true},
 			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n1 warning, 2 notes not shown; --notes lists them\nsupports tools: a.jinja: yes\\u0001\n" + counts},
+		{"not judged", func(r *report.Report) {
+			r.Results = []rule.Result{{Suite: "a.jinja", Rule: "A003", Status: rule.Unjudged},
+				{Suite: "a.jinja", Rule: "A004", Status: rule.Unjudged}}
+			r.Conclusions = nil
+		}, report.TextOptions{Least: rule.Warning},
+			"2 notes and 2 checks that could not be judged not shown; --notes lists them\n" +
+				"2 passed, 0 failed (2 notes, 2 not judged)\n"},
 		{"quiet", nil, report.TextOptions{Least: rule.Error, Short: true, Quiet: true},
 			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n" + counts},
 		{"quiet and well", func(r *report.Report) { r.Results = r.Results[:1] }, report.TextOptions{Least: rule.Error, Quiet: true}, ""},
@@ -122,10 +129,10 @@ func TestForms(t *testing.T) {
 	}
 	expect(t, sarif, `"ruleId": "A001"`, `"startLine": 2`, `"id": "A001"`, `"assay/v1": "`, `"level": "warning"`)
 
-	expect(t, text(t, r.Annotations), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
+	expect(t, text(t, func(w io.Writer) error { return r.Annotations(w, rule.Note) }), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
 	r.Conclusions = []string{"gate: <a>: accepted"}
 	expect(t, text(t, r.HTML), "<li>gate: &lt;a&gt;: accepted</li>")
-	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, 0) }), "* gate: &lt;a&gt;: accepted\n\n| | item", "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
+	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, rule.Note, 0) }), "* gate: &lt;a&gt;: accepted\n\n| | item", "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
 	expect(t, text(t, r.HTML), "<title>Assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
 	m := report.NewMatrix("lint", "verify")
 	m.Add(r.Results...)
@@ -181,19 +188,19 @@ func TestLimits(t *testing.T) {
 	for range 20_000 {
 		r.Results = append(r.Results, r.Results[1])
 	}
-	if got := text(t, r.Annotations); strings.Count(got, "::error ") != 10 ||
+	if got := text(t, func(w io.Writer) error { return r.Annotations(w, rule.Note) }); strings.Count(got, "::error ") != 10 ||
 		!strings.Contains(got, "and 19991 more of the level error") {
 		t.Errorf("%d annotations", strings.Count(got, "::error "))
 	}
 	for _, written := range []int{0, 1<<20 - 5000} {
-		got := text(t, func(w io.Writer) error { return r.Summary(w, written) })
+		got := text(t, func(w io.Writer) error { return r.Summary(w, rule.Note, written) })
 		if written+len(got) > 1<<20 || !strings.Contains(got, " more\n") {
 			t.Errorf("a summary of %d bytes after %d", len(got), written)
 		}
 	}
 	r.Results = r.Results[1:2]
 	r.Results[0].Text = strings.Repeat("ü", 1<<16)
-	if got := text(t, r.Annotations); len(got) > 5000 || !utf8.ValidString(got) {
+	if got := text(t, func(w io.Writer) error { return r.Annotations(w, rule.Note) }); len(got) > 5000 || !utf8.ValidString(got) {
 		t.Errorf("an annotation of %d bytes", len(got))
 	}
 }
@@ -253,8 +260,8 @@ func allForms(t *testing.T, r *report.Report) {
 		}
 	}
 	text(t, r.HTML)
-	text(t, func(w io.Writer) error { return r.Summary(w, 0) })
-	for line := range strings.Lines(text(t, r.Annotations)) {
+	text(t, func(w io.Writer) error { return r.Summary(w, rule.Note, 0) })
+	for line := range strings.Lines(text(t, func(w io.Writer) error { return r.Annotations(w, rule.Note) })) {
 		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line),
 			unicode.IsControl); i >= 0 {
 			t.Errorf("an annotation has a control character: %q", line)

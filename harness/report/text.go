@@ -55,6 +55,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	p := printer{Writer: b, TextOptions: o, report: r}
 	var left [rule.Error]int
+	unjudged := 0 // that are left out
 	left[rule.Note], left[rule.Warning] = r.Noted, r.Warned
 	for _, one := range r.causes() {
 		switch res := one.Result; {
@@ -62,8 +63,10 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 			if o.Verbose {
 				p.print(one)
 			}
+		case res.Level() < o.Least && res.Status == rule.Unjudged:
+			unjudged += one.times + len(one.more)
 		case res.Level() < o.Least:
-			left[res.Level()] += one.times + len(one.more)
+			left[res.Level()] += one.times
 		default:
 			p.print(one)
 		}
@@ -74,8 +77,15 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 		}
 		return b.Flush()
 	}
-	if hidden := tally(left[rule.Warning], left[rule.Note]); hidden != "" {
-		fmt.Fprintf(b, "%s not shown; --notes lists them\n", hidden)
+	var hidden []string
+	if found := tally(left[rule.Warning], left[rule.Note]); found != "" {
+		hidden = append(hidden, found)
+	}
+	if unjudged > 0 {
+		hidden = append(hidden, counted(unjudged, "check")+" that could not be judged")
+	}
+	if len(hidden) > 0 {
+		fmt.Fprintf(b, "%s not shown; --notes lists them\n", strings.Join(hidden, " and "))
 	}
 	for _, line := range r.Conclusions {
 		fmt.Fprintln(b, visible.Line(line))

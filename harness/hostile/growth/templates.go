@@ -192,7 +192,7 @@ func writtenWithin(r *report.Report, most int) error {
 	var b bytes.Buffer
 	for _, err := range []error{r.Text(&b, report.TextOptions{}), r.Brief(&b, report.TextOptions{}),
 		r.JUnit(&b), r.SARIF(&b), r.HTML(&b),
-		r.JSON(&b), r.Annotations(&b), r.Summary(&b, 0)} {
+		r.JSON(&b), r.Annotations(&b, rule.Note), r.Summary(&b, rule.Note, 0)} {
 		if err != nil {
 			return err
 		}
