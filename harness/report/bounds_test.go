@@ -24,7 +24,7 @@ func TestBounds(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) },
 		"JSON": r.JSON, "JUnit": r.JUnit, "SARIF": r.SARIF,
-		"HTML": r.HTML, "annotations": func(w io.Writer) error { return r.Annotations(w, rule.Note) },
+		"HTML": r.HTML, "annotations": annotations(r),
 		"summary": func(w io.Writer) error { return r.Summary(w, rule.Note, 0) },
 		"brief":   func(w io.Writer) error { return r.Brief(w, report.TextOptions{}) },
 	} {

@@ -44,7 +44,7 @@ func TestHostileText(t *testing.T) {
 		"HTML":        r.HTML,
 		"JUnit":       r.JUnit,
 		"SARIF":       r.SARIF,
-		"annotations": func(w io.Writer) error { return r.Annotations(w, rule.Note) },
+		"annotations": annotations(r),
 		"summary":     func(w io.Writer) error { return r.Summary(w, rule.Note, 0) },
 	} {
 		got := text(t, write)

@@ -129,7 +129,7 @@ func TestForms(t *testing.T) {
 	}
 	expect(t, sarif, `"ruleId": "A001"`, `"startLine": 2`, `"id": "A001"`, `"assay/v1": "`, `"level": "warning"`)
 
-	expect(t, text(t, func(w io.Writer) error { return r.Annotations(w, rule.Note) }), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
+	expect(t, text(t, annotations(r)), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
 	r.Conclusions = []string{"gate: <a>: accepted"}
 	expect(t, text(t, r.HTML), "<li>gate: &lt;a&gt;: accepted</li>")
 	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, rule.Note, 0) }), "* gate: &lt;a&gt;: accepted\n\n| | item", "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
@@ -188,7 +188,7 @@ func TestLimits(t *testing.T) {
 	for range 20_000 {
 		r.Results = append(r.Results, r.Results[1])
 	}
-	if got := text(t, func(w io.Writer) error { return r.Annotations(w, rule.Note) }); strings.Count(got, "::error ") != 10 ||
+	if got := text(t, annotations(r)); strings.Count(got, "::error ") != 10 ||
 		!strings.Contains(got, "and 19991 more of the level error") {
 		t.Errorf("%d annotations", strings.Count(got, "::error "))
 	}
@@ -200,7 +200,7 @@ func TestLimits(t *testing.T) {
 	}
 	r.Results = r.Results[1:2]
 	r.Results[0].Text = strings.Repeat("ü", 1<<16)
-	if got := text(t, func(w io.Writer) error { return r.Annotations(w, rule.Note) }); len(got) > 5000 || !utf8.ValidString(got) {
+	if got := text(t, annotations(r)); len(got) > 5000 || !utf8.ValidString(got) {
 		t.Errorf("an annotation of %d bytes", len(got))
 	}
 }
@@ -261,7 +261,7 @@ func allForms(t *testing.T, r *report.Report) {
 	}
 	text(t, r.HTML)
 	text(t, func(w io.Writer) error { return r.Summary(w, rule.Note, 0) })
-	for line := range strings.Lines(text(t, func(w io.Writer) error { return r.Annotations(w, rule.Note) })) {
+	for line := range strings.Lines(text(t, annotations(r))) {
 		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line),
 			unicode.IsControl); i >= 0 {
 			t.Errorf("an annotation has a control character: %q", line)
@@ -277,4 +277,9 @@ func allForms(t *testing.T, r *report.Report) {
 			t.Errorf("a line for the terminal has a control character: %q", line)
 		}
 	}
+}
+
+// annotations writes a report's annotations, those of notes as well.
+func annotations(r *report.Report) func(io.Writer) error {
+	return func(w io.Writer) error { return r.Annotations(w, rule.Note) }
 }
