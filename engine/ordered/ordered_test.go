@@ -3,6 +3,7 @@ package ordered_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -148,6 +149,23 @@ func TestAppendKey(t *testing.T) {
 			if bytes.HasPrefix(ordered.AppendKey(nil, &v), ordered.AppendKey(nil, &w)) != (i == j) {
 				t.Errorf("%s and %s: the key of one begins with that of the other", a, b)
 			}
+		}
+	}
+}
+
+func TestRepeated(t *testing.T) {
+	many := ""
+	for i := range 100 {
+		many += fmt.Sprintf(`"k%d": {"a": 1}, `, i)
+	}
+	for text, want := range map[string]string{
+		`5`: "", `"a"`: "", `{}`: "", `[{"a": 1}, {"a": 2}]`: "", `{"a": {"a": "a"}, "b": ["a", "a"]}`: "",
+		`{"a": "b", "b": "a"}`: "", `{"a": 1, "a": 2}`: "a", `{"a": 1, "\u0061" : 2}`: "a",
+		`{"x": [{"b\"": 1, "c": {}, "b\"": 2}]}`: `b"`, `{"a": "{\"b\": 1, \"b\": 2}"}`: "",
+		"{" + many + `"z": 1}`: "", "{" + many + `"k50": 1}`: "k50", `{"": 1, "": 2, "a": 3}`: "",
+	} {
+		if got, ok := ordered.Repeated(text); got != want || ok != (want != "" || text[:3] == `{""`) {
+			t.Errorf("%.60s: %q, %t, want %q", text, got, ok, want)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (p *Parser) cover(off, end int, class Class) {
 type Diagnostic struct {
 	Off int // where, in prefill and output as one text
 	// "undeclared-function", "incomplete-call", "renamed-arguments", "dropped", "after-end",
-	// "limit", "foreign-id"
+	// "limit", "foreign-id", "repeated-argument"
 	Kind string
 	Text string // of the output, where some is concerned
 	Msg  string

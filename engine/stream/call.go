@@ -262,6 +262,11 @@ func (p *Parser) endCall(complete bool, off int) {
 		p.drop(&peg.Event{Text: s.text, Off: s.off, End: s.end}, "no part of the message")
 	}
 	c.complete, c.hold = complete, false
+	if key, again := ordered.Repeated(c.args.String()); complete && again {
+		p.diagnose(Diagnostic{Off: off, Kind: "repeated-argument", Text: key,
+			Msg: fmt.Sprintf("the call of %s has an argument or a member of one twice, and "+
+				"readers of JSON take the one or the other", c.name)})
+	}
 	if !complete {
 		d := Diagnostic{Off: off, Kind: "incomplete-call", Text: c.name,
 			Msg: fmt.Sprintf("the call of %s %s", c.name, broken)}

@@ -13,7 +13,7 @@ import (
 	"github.com/goassay/assay/harness/split"
 )
 
-// arguments are what a model may write in the place of a call's arguments.
+// arguments are texts that models write in the place of a call's arguments, or of a value in them.
 var arguments = []string{"5", "-0", "1e999", `"x"`, `""`, "[1]", "[]", "null", "true", "False",
 	"None", "{}", "{", "}", "[", `{"town"`, `{"town":`, `{"town": "Oslo"`, `{"town": "Oslo",}`,
 	`{"town": "Oslo", "town": "Bergen", "days": 3}`, `{"days": 3, "days": 3}`,
@@ -111,13 +111,8 @@ func (c calling) hold(t *testing.T, out *codegen.Output, output string, all bool
 			wrong("a complete call has the arguments %.200q: %v", call.Arguments, err)
 			continue
 		}
-		seen := map[string]bool{}
-		for _, m := range v.Members() {
-			if seen[m.Key] && len(p.Diagnostics()) == 0 {
-				wrong("a complete call has %q twice, and nobody is told: %.200q", m.Key, call.Arguments)
-				break
-			}
-			seen[m.Key] = true
+		if key, again := ordered.Repeated(call.Arguments); again && len(p.Diagnostics()) == 0 {
+			wrong("a complete call has %q twice, and nobody is told: %.200q", key, call.Arguments)
 		}
 	}
 	if !whole && len(p.Diagnostics()) == 0 {
