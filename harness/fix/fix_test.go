@@ -81,6 +81,12 @@ func TestMend(t *testing.T) {
 			broken: `{{- tool.function.name }}{%- for name, p in tool.function.parameters.properties.items() %}{{- name + (p.description or '') }}{%- endfor %}`,
 			kind:   fix.BareTools,
 			want:   `{{- tool.function.name }}{%- for name, p in (tool.function.parameters or {'type': 'object', 'properties': {}}).properties.items() %}{{- name + (p.description or '') }}{%- endfor %}`},
+		{name: "no parameters beside empty ones", line: printTool,
+			broken: emptyTest + `{{- tool.function.parameters|tojson }}`, kind: fix.BareTools,
+			want: emptyTest + `{{- tool.function.parameters|default({'type': 'object', 'properties': {}})|tojson }}`},
+		{name: "arguments encoded twice beside a word", line: printArgs,
+			broken: `{%- if call.function.arguments == 'none' %}-{% endif %}{{- call.function.arguments|tojson }}`,
+			want:   `{%- if call.function.arguments == 'none' %}-{% endif %}` + printArgs, kind: fix.TextArguments},
 		{name: "arguments encoded twice", line: printArgs, broken: `{{- call.function.arguments|tojson }}`,
 			want: printArgs, kind: fix.TextArguments},
 		{name: "arguments encoded twice in a sum", line: printArgs, broken: `{{- '' ~ call['function']['arguments'] | tojson(indent=none) }}`,
@@ -152,6 +158,7 @@ func TestMend(t *testing.T) {
 // A macro that spells types, cut at the test that a list of them passes.
 const (
 	typeMacro    = `{%- macro kind(p) %}{% if p.type in ['string', 'integer'] %}{{ p.type }}`
+	emptyTest    = `{%- if tool.function.parameters is mapping and not tool.function.parameters %}{{- 'none: ' }}{% endif %}`
 	typeMacroEnd = `{% for t in p.type %}{{ kind({'type': t}) }}{% if not loop.last %}|{% endif %}{% endfor %}{% else %}any{% endif %}{% endmacro %}{{- tool|tojson }}{%- for name, p in ((tool.function.parameters or {}).properties or {}).items() %}{{- name + ': ' + kind(p) }}{%- endfor %}`
 )
 

@@ -143,6 +143,11 @@ func sameAsBefore(
 ) {
 	m := &mender{result: &Mended{Source: result.Source, Text: result.Source.Text}}
 	m.start()
+	turns, err := check.TurnsOf(m.source(m.now.text), m.check)
+	if err != nil {
+		t.Errorf("%s: %v", file, err)
+		return
+	}
 	for _, c := range unseen.Conversations {
 		raw := c.Input(before.Caps().Needs.Bound)
 		fitted := before.Caps().Fit(c.Request).Input
@@ -160,6 +165,13 @@ func sameAsBefore(
 			}
 			if want, ok := asPython(in.in, was); err == nil && ok && is == want {
 				continue
+			}
+			if text, places, open := turns.Unclosed(in.in); err == nil && open == nil && text == was {
+				// A turn that was left open may end now; nothing else may change.
+				l := leftOpen{kept{in.in, was}, places}
+				if n, ok := l.filled(is); ok && n > 0 {
+					continue
+				}
 			}
 			t.Errorf("%s: %s, %s: %v\n%q\nwas\n%q", filepath.Base(file), c.Name, in.name, err, is,
 				was)
