@@ -166,9 +166,11 @@ func sameAsBefore(
 			if want, ok := asPython(in.in, was); err == nil && ok && is == want {
 				continue
 			}
-			if text, places, open := turns.Unclosed(in.in); err == nil && open == nil && text == was {
+			text, places, unread := turns.Unclosed(in.in)
+			if err == nil && unread == nil && text == was {
 				// A turn that was left open may end now; nothing else may change.
-				l := leftOpen{kept{in.in, was}, places}
+				l := leftOpen{in.kept, places}
+				l.text = was
 				if n, ok := l.filled(is); ok && n > 0 {
 					continue
 				}
