@@ -69,6 +69,9 @@ var historyRules = []lookout{
 // checkGeneration reports the first prompt that parts from its turn, and the first that ends before
 // the text that the template always writes there.
 func checkGeneration(s *Subject, find finder) {
+	if _, ok := s.forgets(); ok {
+		return // A153 is about it
+	}
 	s.checkGenerationOfCalls(find)
 	parts, early := false, false
 	for _, mode := range thinkingModes() {
@@ -153,6 +156,9 @@ func (s *Subject) endsEarly(rest string, mode thinkingMode, prompt string) bool 
 }
 
 func checkRewritten(s *Subject, find finder) {
+	if _, ok := s.forgets(); ok {
+		return // A153 is about it
+	}
 	for _, c := range [...]struct {
 		name   string
 		answer ordered.Value

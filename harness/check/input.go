@@ -34,6 +34,12 @@ var inputRules = []lookout{
 		Damage: "The model answers a conversation that it has not seen.",
 		Fix: "Write the content of every " +
 			"message, of every role."}, Group: groupLint, Find: checkMessages},
+	{Rule: rule.Rule{ID: "A153", Name: "history-unwritten", Severity: rule.Warning,
+		Short: "The template knows no tools and writes the last messages of a conversation alone.",
+		Damage: "If it is meant for a model that judges or translates one text, nothing; with any " +
+			"other the model answers a conversation that it has not seen.",
+		Fix: "Write every message; raise an exception where the model can read one text " +
+			"only."}, Group: groupLint, Find: checkHistory},
 	{Rule: rule.Rule{ID: "A015", Name: "tool-result-dropped", Severity: rule.Error,
 		Short:  "The result of a tool does not reach the prompt.",
 		Damage: "The model calls the tool again and again, or makes the result up.",
@@ -154,7 +160,28 @@ func (s *Subject) findNull(find finder, what string, prompt, empty rendering) {
 	}
 }
 
+// forgetful returns the prompt of a conversation of which the template writes the last question and
+// nothing of the first one and its answer, and knows no tools: it is for models that judge or
+// translate one text.
+func (s *Subject) forgetful() (rendering, bool) {
+	c := s.Template.Caps()
+	prompt, err := s.fitted(talk(userTurn, answerTurn, userTurn2, answering("AGAINNEEDLE"),
+		chat.User("THIRDNEEDLE")), false, true)
+	return prompt, err == nil && !c.Tools && !c.ToolCalls && prompt.has("THIRDNEEDLE") &&
+		!prompt.has("USERNEEDLE") && !prompt.has("ANSWERNEEDLE")
+}
+
+func checkHistory(s *Subject, find finder) {
+	if prompt, ok := s.forgets(); ok {
+		find(prompt.near("USERNEEDLE"), "of a conversation the last messages alone are in the "+
+			"prompt: nothing of the first question and its answer")
+	}
+}
+
 func checkSystem(s *Subject, find finder) {
+	if _, ok := s.forgets(); ok {
+		return // A153 is about it
+	}
 	prompt, err := s.raw(talk(s.systemTurn(), userTurn), false)
 	if err == nil && !prompt.has("SYSTEMNEEDLE") {
 		find(prompt.near("SYSTEMNEEDLE"), "a system message is dropped without an error")
@@ -170,8 +197,8 @@ func checkSystem(s *Subject, find finder) {
 // checkMessages looks for the texts of questions and answers. Beside an image a text counts only
 // where the template knows parts.
 func checkMessages(s *Subject, find finder) {
-	if !s.heard(find) {
-		return
+	if _, ok := s.forgets(); ok || !s.heard(find) {
+		return // A153 is about it
 	}
 	gone := s.census().of(conversation.Question, conversation.Content)
 	if !s.Template.Caps().TypedContent {

@@ -35,6 +35,7 @@ type Subject struct {
 	gaps         func() []gap                    // of all conversations
 	frame        func() (frame, bool)            // of turns, where it can be learnt
 	sequence     func() (sequence, bool)         // of turns, where one marker opens all
+	forgets      func() (rendering, bool)        // see forgetful
 	turnPlan     func() (*codegen.Output, error) // reads the turns of verify
 	rules        []lookout
 	clients      []clients.Client // whose requests are asked for
@@ -62,6 +63,7 @@ func newSubject(src subject.Source, o Options) *Subject {
 	s.sequence = sync.OnceValues(func() (sequence, bool) {
 		return learnSequence(s.talks(), s.gaps())
 	})
+	s.forgets = sync.OnceValues(s.forgetful)
 	s.turnPlan = sync.OnceValues(func() (*codegen.Output, error) {
 		return s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
 	})
