@@ -214,6 +214,7 @@ var faults = []fault{
 	{"A144 A139", chat, "{{- bos_token }}", "{{- bos_token }}{% set ns = namespace(last=-1) %}{% for m in messages %}{% set last = loop.index0 %}{% endfor %}{% if ns.last > 3 %}{% endif %}", "last = loop.index0"},
 	{"A145", said, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n<say>", "<say>{% endif"},
 	{"A030 A037 A042 A153", "{% for m in messages[-1:] %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|model|>", "<|model|>", "{% if add_generation_prompt %}<|model|>{% endif %}", ".content }}<|end|>"},
+	{"A081", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages[0].role == 'sytem' %}{{ bos_token }}{% endif %}", "'sytem'"},
 	{"A146", chat, "| tojson }}}</call>", "| tojson }}</call>", ".arguments | tojson"},
 	{"A147", chat, "{{ tool | tojson }}", "{{ (tool | tojson)[:-1] }}", "tool | tojson"},
 	{"A151", chat, `", "arguments": `, `" "arguments": `, `" "arguments"`},

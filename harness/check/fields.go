@@ -1,9 +1,12 @@
 package check
 
 import (
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/rule"
 )
@@ -31,7 +34,18 @@ var protocol = []string{
 	"return", "returns", "response", "output", "result",
 }
 
+// ofMessages are the names of the protocol that messages have.
+var ofMessages = []string{"role", "content", "tool_calls", "tool_call_id", "name",
+	"reasoning_content", "reasoning", "thinking", "refusal"}
+
+// ofMessage matches the path of a field of a message.
+var ofMessage = regexp.MustCompile(`^messages\[\d+\]\.\w+$`)
+
+// roles are the protocol's roles.
+var roles = []string{"system", "developer", "user", "assistant", "tool"}
+
 func checkFields(s *Subject, find finder) {
+	s.checkRoleNames(find)
 	present := map[string]bool{} // names that some request has
 	for _, t := range s.talks() {
 		note(present, s.Template.ChatTemplate().Vars(t.in))
@@ -51,7 +65,11 @@ func checkFields(s *Subject, find finder) {
 				name) {
 				continue
 			}
-			for _, meant := range protocol {
+			names := protocol
+			if ofMessage.MatchString(r.Path) {
+				names = ofMessages
+			}
+			for _, meant := range names {
 				this := slip{name, meant}
 				plural := name+"s" == meant || meant+"s" == name
 				if seen[this] || !slipped(name, meant) || plural && read[meant] || len(meant) < 4 {
@@ -63,6 +81,40 @@ func checkFields(s *Subject, find finder) {
 			}
 		}
 	}
+}
+
+// checkRoleNames looks for a role that is compared with a text which is spelt nearly as a role of
+// the protocol, where no role is compared with that one.
+func (s *Subject) checkRoleNames(find finder) {
+	compared := map[string]string{} // texts, and the first conversation that compares each
+	for _, t := range s.talks() {
+		for _, c := range t.o.Trace.Comparisons() {
+			if _, known := compared[c.Literal]; !known && (c.Op == "==" || c.Op == "!=") &&
+				ofMessage.MatchString(c.Path) && lastKey(c.Path) == "role" {
+				compared[c.Literal] = t.Name
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(compared)) {
+		for _, meant := range roles {
+			if _, known := compared[meant]; slipped(name, meant) &&
+				(!known || name != meant+"s") {
+				find(s.literal(name), "a role is compared with %q, which no message has; %s is "+
+					"nearly the same\nconversation: %s", name, meant, compared[name])
+			}
+		}
+	}
+}
+
+// literal is where a text first stands as a literal.
+func (s *Subject) literal(text string) where {
+	tree, _ := s.parsed()
+	for n := range tree.All() {
+		if c, ok := n.(*syntax.Const); ok && c.Kind == syntax.String && c.Text == text {
+			return where(c.Offset())
+		}
+	}
+	return nowhere
 }
 
 // note notes the names of all members in a value.
