@@ -84,7 +84,7 @@ func checkFields(s *Subject, find finder) {
 }
 
 // checkRoleNames looks for a role that is compared with a text which is spelt nearly as a role of
-// the protocol, where no role is compared with that one.
+// the protocol; a plural is a name of its own.
 func (s *Subject) checkRoleNames(find finder) {
 	compared := map[string]string{} // texts, and the first conversation that compares each
 	for _, t := range s.talks() {
@@ -97,8 +97,7 @@ func (s *Subject) checkRoleNames(find finder) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(compared)) {
 		for _, meant := range roles {
-			if _, known := compared[meant]; slipped(name, meant) &&
-				(!known || name != meant+"s") {
+			if slipped(name, meant) && name != meant+"s" {
 				find(s.literal(name), "a role is compared with %q, which no message has; %s is "+
 					"nearly the same\nconversation: %s", name, meant, compared[name])
 			}

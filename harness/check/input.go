@@ -143,9 +143,16 @@ func checkNullAnswer(s *Subject, find finder) {
 	}
 	empty, err1 := s.raw(answer(ordered.Str("")), false)
 	prompt, err2 := s.raw(answer(ordered.Value{}), false)
-	if err2 == nil && judged(find, err1) { // an answer that says nothing may well be refused
-		s.findNull(find, "null content of an answer", prompt, empty)
+	if err2 != nil || !judged(find, err1) { // an answer that says nothing may well be refused
+		return
 	}
+	told := map[where]bool{} // places that A012 names
+	checkNull(s, func(at where, _ string, _ ...any) { told[at] = true })
+	s.findNull(func(at where, format string, args ...any) {
+		if !told[at] {
+			find(at, format, args...)
+		}
+	}, "null content of an answer", prompt, empty)
 }
 
 // findNull finds a null that is printed: a word that is not there where the content is an empty

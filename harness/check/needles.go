@@ -207,8 +207,9 @@ var needleRules = []lookout{
 
 func checkLaterInstructions(s *Subject, find finder) {
 	if c := s.Template.Caps(); c.SystemRole && s.heard(find, conversation.System) {
+		told := !s.quiet(checkSystem) // of the first message
 		later := slices.DeleteFunc(s.census().of(conversation.System, conversation.Content),
-			lost.alone)
+			func(l lost) bool { return l.alone() || told && l.Message == 0 })
 		s.census().findLost(find,
 			append(later, s.census().of(conversation.Developer, conversation.Content)...))
 	}
