@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/jinja"
@@ -43,6 +44,8 @@ func adapter(how string) {
 		}
 		answer := engines.Answer{ID: r.ID}
 		switch {
+		case r.Op == "describe" && how == "lists":
+			answer.Engine, answer.ToolParsers = "fake", make([]string, 2000)
 		case r.Op == "describe" && how != "renders":
 			answer.Description = engines.Description{Engine: "fake", Version: "1",
 				ToolParsers: []string{"none", "right"}, Streams: true}
@@ -57,6 +60,9 @@ func adapter(how string) {
 			answer.Text = &text
 		case how == "dies" && strings.Contains(r.Output, "<tool_call>"):
 			os.Exit(3)
+		case how == "shouts":
+			os.Stdout.WriteString(strings.Repeat("a", 5<<20) + "\n")
+			continue
 		case how == "babbles":
 			os.Stdout.WriteString("Loading checkpoint shards\n")
 			continue
@@ -79,6 +85,9 @@ func adapter(how string) {
 		}
 		if out.Encode(answer) != nil {
 			return
+		}
+		if how == "deaf" {
+			time.Sleep(time.Hour)
 		}
 	}
 }
@@ -364,6 +373,32 @@ func TestAdapterFaults(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the answer is not a JSON object "+
 		"of the protocol") || !strings.Contains(err.Error(), "Loading checkpoint") {
 		t.Errorf("an adapter that prints its log: %v", err)
+	}
+}
+
+// TestAdapterLimits has adapters that read nothing more, print lines without an end, and name more
+// parsers than can be tried.
+func TestAdapterLimits(t *testing.T) {
+	if _, err := start(t, "lists"); err == nil || !strings.Contains(err.Error(), "2000 parsers") {
+		t.Errorf("2000 parsers: %v", err)
+	}
+	a, err := start(t, "shouts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.Ask(t.Context(), engines.Request{Op: "parse"})
+	if err == nil || !strings.Contains(err.Error(), "more than 4194304 bytes") {
+		t.Errorf("a line of 5 MiB: %v", err)
+	}
+	if a, err = start(t, "deaf"); err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("the caller is gone")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, gone)
+	defer cancel()
+	ask := engines.Request{Op: "parse", Output: strings.Repeat("a", 1<<20)} // fills the pipe
+	if _, err := a.Ask(ctx, ask); !errors.Is(err, gone) {
+		t.Errorf("an adapter that does not read: %v", err)
 	}
 }
 

@@ -188,8 +188,12 @@ type CallDelta struct {
 	} `json:"function"`
 }
 
-// maxAnswer bounds a line from an adapter, in bytes.
-const maxAnswer = 16 << 20
+// maxAnswer bounds a line from an adapter, in bytes, and maxParsers the parsers that it names, each
+// of which is tried.
+const (
+	maxAnswer  = 4 << 20
+	maxParsers = 1000
+)
 
 // Patience bounds how long an adapter may take for one answer, and startPatience for the first one,
 // before which engines import all that they have.
@@ -227,6 +231,11 @@ func Start(ctx context.Context, command []string, log io.Writer) (*Adapter, erro
 		return nil, fmt.Errorf("%s: %w", command[0], err)
 	}
 	a.Description = answer.Description
+	if n := len(a.ToolParsers) + len(a.ReasoningParsers); n > maxParsers {
+		a.Close()
+		return nil, fmt.Errorf("%s: it names %d parsers, at most %d are tried", command[0], n,
+			maxParsers)
+	}
 	if a.Engine == "" {
 		a.Close()
 		return nil, fmt.Errorf(`%s: its answer to {"op": "describe"} names no "engine"; docs/adapters.md has the protocol`, command[0])
@@ -258,7 +267,9 @@ func (a *Adapter) start() error {
 		for in.Scan() {
 			lines <- line{text: append([]byte(nil), in.Bytes()...)}
 		}
-		if err := in.Err(); err != nil {
+		if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
+			lines <- line{err: fmt.Errorf("a line of its answer has more than %d bytes", maxAnswer)}
+		} else if err != nil {
 			lines <- line{err: err}
 		}
 	}(a.lines)
@@ -280,23 +291,35 @@ func (a *Adapter) Ask(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if _, err := a.in.Write(append(text, '\n')); err != nil {
-		return a.died(r.ID), nil
-	}
+	wrote := make(chan error, 1)
+	go func(in io.Writer) { // an adapter that does not read lets this wait
+		_, err := in.Write(append(text, '\n'))
+		wrote <- err
+	}(a.in)
 	patience := Patience
 	if r.Op == "describe" {
 		patience = startPatience
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		a.Close()
-		return Answer{}, context.Cause(ctx)
-	case <-timer.C:
-		a.Close()
-		return Answer{ID: r.ID, Error: fmt.Sprintf("no answer within %v", patience)}, nil
-	case got, ok := <-a.lines:
+	lines := a.lines
+	for {
+		var got line
+		var ok bool
+		select {
+		case <-ctx.Done():
+			a.Close()
+			return Answer{}, context.Cause(ctx)
+		case <-timer.C:
+			a.Close()
+			return Answer{ID: r.ID, Error: fmt.Sprintf("no answer within %v", patience)}, nil
+		case err := <-wrote:
+			if err != nil {
+				return a.died(r.ID), nil
+			}
+			continue
+		case got, ok = <-lines:
+		}
 		switch {
 		case !ok:
 			return a.died(r.ID), nil

@@ -279,6 +279,7 @@ func (a *asked) refused(s *sheet, how string, evidence string) {
 func (a *asked) ask(ctx context.Context, s *sheet) (*reading, error) {
 	s.look(a.q.accepts())
 	answer, err := a.q.v.Client.Post(ctx, a.protocol.Path(), a.body.Append(nil, ordered.Compact))
+	a.q.v.late.note(err)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -299,6 +300,11 @@ func (a *asked) ask(ctx context.Context, s *sheet) (*reading, error) {
 func (a *asked) askStream(ctx context.Context, s *sheet) (*reading, error) {
 	st, answer, err := a.q.v.Client.Stream(ctx, a.protocol.Path(),
 		asStream(a.protocol, a.body).Append(nil, ordered.Compact))
+	ended := err
+	if st != nil {
+		ended = cmp.Or(ended, st.Err)
+	}
+	a.q.v.late.note(ended)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

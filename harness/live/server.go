@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/llama"
@@ -39,6 +40,31 @@ type Server struct {
 	Extra ordered.Value
 	// Done is called after every scenario with its findings; nil: not called.
 	Done func(scenario string, results []rule.Result)
+
+	late lateness // of a run
+}
+
+// mostLate is how many answers in a row may meet the limits on time before a run ends: a server
+// that lets each of a thousand requests wait must not keep a client for a week.
+const mostLate = 4
+
+// lateness counts the answers in a row that met a limit on time.
+type lateness struct {
+	mu  sync.Mutex
+	n   int
+	end context.CancelCauseFunc // ends the run
+}
+
+// note notes how an answer ended.
+func (l *lateness) note(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n++; !errors.Is(err, openai.ErrSilent) && !errors.Is(err, openai.ErrSlow) {
+		l.n = 0
+	}
+	if l.n == mostLate && l.end != nil {
+		l.end(fmt.Errorf("%d answers in a row met a limit on time, the last one: %w", l.n, err))
+	}
 }
 
 // Spoken returns the protocols whose paths a server has: an empty object gets another answer there
@@ -118,10 +144,16 @@ type run struct {
 }
 
 // Run puts the server through the battery. The results have the faults; the error is that of a
-// context that ended, or that the server cannot be reached.
+// context that ended, or that the server cannot be reached, or lets several requests in a row wait
+// for as long as the client's limits permit.
 func (v *Server) Run(ctx context.Context) ([]rule.Result, error) {
 	r := &run{v: v, free: map[wire.Protocol]*reading{}, mute: map[wire.Protocol]bool{},
 		causes: map[string]bool{}}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	v.late.mu.Lock()
+	v.late.n, v.late.end = 0, end
+	v.late.mu.Unlock()
 	for _, part := range [...]func(context.Context) error{r.battery, r.counted, r.limits, r.seals,
 		r.loops, r.clients, r.cancelled, r.crowd, r.mistakes} {
 		if err := part(ctx); err != nil {

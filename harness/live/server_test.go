@@ -2,9 +2,11 @@ package live_test
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -387,6 +389,35 @@ func playRecorded(t *testing.T, tm *engine.Template, client *openai.Client, requ
 		if res.Status == rule.Failed &&
 			!slices.Contains([]string{"S010", "S012", "S016", "S017", "S018", "S019"}, res.Rule) {
 			t.Errorf("[%s] %s", res.Rule, res.Text)
+		}
+	}
+}
+
+// TestLate ends a run with a server that lets every request wait, one with silence and one with a
+// byte now and then.
+func TestLate(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"silence": time.Hour,
+		"drops": time.Millisecond} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				io.WriteString(w, " ")
+				w.(http.Flusher).Flush()
+				select {
+				case <-time.After(wait):
+				case <-r.Context().Done():
+				}
+			}
+		}))
+		t.Cleanup(server.Close)
+		client, err := openai.New(server.URL, "", openai.Limits{Silence: 30 * time.Millisecond,
+			Total: 60 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&live.Server{Client: client, Model: "m", Max: 9, MaxFree: 9}).Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "4 answers in a row") ||
+			!errors.Is(err, openai.ErrSilent) && !errors.Is(err, openai.ErrSlow) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
