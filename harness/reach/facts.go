@@ -3,7 +3,6 @@ package reach
 import (
 	"iter"
 	"maps"
-	"slices"
 	stdstrings "strings"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
@@ -111,96 +110,178 @@ func (f *fact) with(o val, request bool) *fact {
 	return &fact{val: v}
 }
 
-// pieceSize is how many facts lie in one piece.
-const pieceSize = 16
+// fan is how many facts, or pieces, lie in one piece.
+const fan = 1 << fanBits
 
-// piece is a piece of a set of facts.
+const fanBits = 4
+
+// piece is a piece of a set of facts: the leaf of a tree, or one with the pieces below it.
 type piece struct {
-	stamp uint64 // of the set that may change it
-	facts [pieceSize]*fact
+	stamp  uint64       // of the set that may change it
+	below  *[fan]*piece // nil: it has the facts
+	facts  [fan]*fact
+	joined *piece // the piece joined with itself; nil: not known
 }
 
-// facts are facts by the ids of their keys. A copy shares all pieces with its original, and each
-// copies a piece before it changes it: a template has many environments that are almost alike.
+// facts are facts by the ids of their keys, in a tree. A copy shares all pieces with its original,
+// and each copies the pieces on the way to a fact before it changes it: a template has many
+// environments that are almost alike, and what it costs to make another one hangs on how they
+// differ, not on how many facts there are.
 type facts struct {
-	pieces []*piece
-	stamp  uint64 // of the pieces that are its own
-	shared bool   // another one has the same list of pieces
+	root   *piece
+	height int    // of the tree: how many levels of pieces are above the facts
+	stamp  uint64 // of the pieces that are its own; 0: none is
 }
 
 // at returns the fact about a key; nil: there is none.
 func (fs *facts) at(k *key) *fact {
-	if i := k.id / pieceSize; i < len(fs.pieces) && fs.pieces[i] != nil {
-		return fs.pieces[i].facts[k.id%pieceSize]
+	if k.id>>(fanBits*(fs.height+1)) != 0 {
+		return nil
 	}
-	return nil
+	p := fs.root
+	for h := fs.height; h > 0 && p != nil; h-- {
+		p = p.below[k.id>>(fanBits*h)%fan]
+	}
+	if p == nil {
+		return nil
+	}
+	return p.facts[k.id%fan]
 }
 
 // put notes a fact about a key; nil removes it.
 func (fs *facts) put(ks *keys, k *key, f *fact) {
-	if fs.shared || fs.stamp == 0 {
-		fs.pieces, fs.shared, fs.stamp = slices.Clone(fs.pieces), false, ks.next()
+	if fs.stamp == 0 {
+		fs.stamp = ks.next()
 	}
-	i := k.id / pieceSize
-	if i >= len(fs.pieces) {
-		fs.pieces = append(fs.pieces, make([]*piece, i+1-len(fs.pieces))...)
+	for k.id>>(fanBits*(fs.height+1)) != 0 {
+		fs.raise()
 	}
-	switch c := fs.pieces[i]; {
-	case c == nil:
-		fs.pieces[i] = &piece{stamp: fs.stamp}
-	case c.stamp != fs.stamp:
-		fs.pieces[i] = &piece{fs.stamp, c.facts}
-	}
-	fs.pieces[i].facts[k.id%pieceSize] = f
+	fs.root = fs.root.with(fs.stamp, fs.height, k.id, f)
 }
+
+// raise puts a level on top of the tree.
+func (fs *facts) raise() {
+	if fs.root != nil {
+		fs.root = &piece{stamp: fs.stamp, below: &[fan]*piece{fs.root}}
+	}
+	fs.height++
+}
+
+// with returns a piece with a fact: itself where the set with the stamp may change it.
+func (p *piece) with(stamp uint64, height, id int, f *fact) *piece {
+	switch {
+	case p == nil && height > 0:
+		p = &piece{stamp: stamp, below: new([fan]*piece)}
+	case p == nil:
+		p = &piece{stamp: stamp}
+	case p.stamp != stamp && height > 0:
+		below := *p.below
+		p = &piece{stamp: stamp, below: &below}
+	case p.stamp != stamp:
+		p = &piece{stamp: stamp, facts: p.facts}
+	}
+	if height == 0 {
+		p.facts[id%fan] = f
+	} else {
+		next := &p.below[id>>(fanBits*height)%fan]
+		*next = (*next).with(stamp, height-1, id, f)
+	}
+	return p
+}
+
+// freeze has the next change copy all pieces, since another set has them too.
+func (fs *facts) freeze() { fs.stamp = 0 }
 
 // clone returns a copy.
 func (fs *facts) clone() facts {
-	fs.shared = true
-	return facts{pieces: fs.pieces, shared: true}
+	fs.freeze()
+	return *fs
 }
 
 // all goes through the facts in the order of their keys' ids.
 func (fs *facts) all(ks *keys) iter.Seq2[*key, *fact] {
-	return func(yield func(*key, *fact) bool) {
-		for i, c := range fs.pieces {
-			if c == nil {
-				continue
-			}
-			for j, f := range c.facts {
-				if f != nil && !yield(ks.all[i*pieceSize+j], f) {
-					return
-				}
-			}
-		}
-	}
+	return func(yield func(*key, *fact) bool) { fs.root.each(0, fs.height, ks, yield) }
 }
 
-// same reports whether two sets say the same.
-func (fs *facts) same(o *facts) bool {
-	for i := range max(len(fs.pieces), len(o.pieces)) {
-		a, b := fs.piece(i), o.piece(i)
-		if a == b {
-			continue
-		}
-		for j, f := range a.facts {
-			if g := b.facts[j]; f != g && (f == nil || g == nil || !f.same(g.val)) {
+// each goes through the facts of a piece, of which the first one is about the key with an id.
+// It reports whether yield wants more.
+func (p *piece) each(id, height int, ks *keys, yield func(*key, *fact) bool) bool {
+	switch {
+	case p == nil:
+		return true
+	case height > 0:
+		for i, below := range p.below {
+			if !below.each(id+i<<(fanBits*height), height-1, ks, yield) {
 				return false
 			}
+		}
+		return true
+	}
+	for i, f := range p.facts {
+		if f != nil && !yield(ks.all[id+i], f) {
+			return false
 		}
 	}
 	return true
 }
 
-// noFacts is a piece without facts.
-var noFacts piece
-
-// piece returns a piece to be read.
-func (fs *facts) piece(i int) *piece {
-	if i < len(fs.pieces) && fs.pieces[i] != nil {
-		return fs.pieces[i]
+// alike gives two sets trees of the same height.
+func (fs *facts) alike(o *facts) {
+	for fs.height < o.height {
+		fs.raise()
 	}
-	return &noFacts
+	for o.height < fs.height {
+		o.raise()
+	}
+}
+
+// same reports whether two sets say the same.
+func (fs *facts) same(o *facts) bool {
+	fs.alike(o)
+	return fs.root.same(o.root, fs.height)
+}
+
+func (p *piece) same(o *piece, height int) bool {
+	switch {
+	case p == o:
+		return true
+	case height == 0:
+		a, b := p.leaf(), o.leaf()
+		for i, f := range a.facts {
+			if g := b.facts[i]; f != g && (f == nil || g == nil || !f.same(g.val)) {
+				return false
+			}
+		}
+		return true
+	}
+	a, b := p.inner(), o.inner()
+	for i := range fan {
+		if !a[i].same(b[i], height-1) {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	noFacts  piece
+	noPieces [fan]*piece
+)
+
+// leaf returns a piece with facts to be read.
+func (p *piece) leaf() *piece {
+	if p == nil {
+		return &noFacts
+	}
+	return p
+}
+
+// inner returns the pieces below one, to be read.
+func (p *piece) inner() *[fan]*piece {
+	if p == nil {
+		return &noPieces
+	}
+	return p.below
 }
 
 // join returns the facts that hold where two ways meet. Free returns the values that a variable may
@@ -208,44 +289,77 @@ func (fs *facts) piece(i int) *piece {
 // more than the clock decided which way was gone.
 func (fs *facts) join(o *facts, ks *keys, request bool,
 	free func(name string, second bool) val) facts {
-	fs.shared, o.shared = true, true
-	all := facts{pieces: make([]*piece, max(len(fs.pieces), len(o.pieces))), stamp: ks.next()}
-	for i := range all.pieces {
-		a, b := fs.piece(i), o.piece(i)
-		var joined [pieceSize]*fact
-		for j, f := range a.facts {
-			g := b.facts[j]
-			k := func() *key { return ks.all[i*pieceSize+j] }
-			switch {
-			case f == g:
-				if f != nil {
-					f = f.self()
-				}
-			case g == nil:
-				if !k().variable {
-					f = nil
-					break
-				}
-				f = f.with(free(k().text, true), request)
-			case f == nil:
-				if k().variable {
-					f = g.with(free(k().text, false), false)
-				}
-			default:
-				f = f.with(g.val, request)
-			}
-			joined[j] = f
-		}
-		switch joined {
-		case a.facts:
-			all.pieces[i] = a
-		case b.facts:
-			all.pieces[i] = b
-		default:
-			all.pieces[i] = &piece{all.stamp, joined}
-		}
+	fs.alike(o)
+	fs.freeze()
+	o.freeze()
+	j := joiner{ks, ks.next(), request, free}
+	return facts{root: j.join(fs.root, o.root, 0, fs.height), height: fs.height, stamp: j.stamp}
+}
+
+// joiner joins two sets of facts.
+type joiner struct {
+	keys    *keys
+	stamp   uint64
+	request bool
+	free    func(name string, second bool) val
+}
+
+// join joins two pieces, whose first facts are about the key with an id. The result is one of the
+// two where the other one brings nothing; a piece that both have is joined with itself once.
+func (j *joiner) join(a, b *piece, id, height int) *piece {
+	switch {
+	case a == nil && b == nil:
+		return nil
+	case a == b && a.joined != nil:
+		return a.joined
 	}
-	return all
+	joined := &piece{stamp: j.stamp}
+	if a == b {
+		joined.stamp = 0 // other sets will have it too
+	}
+	var same, other bool // as a, or as b
+	if height > 0 {
+		joined.below = new([fan]*piece)
+		x, y := a.inner(), b.inner()
+		for i := range fan {
+			joined.below[i] = j.join(x[i], y[i], id+i<<(fanBits*height), height-1)
+		}
+		same, other = *joined.below == *x, *joined.below == *y
+	} else {
+		x, y := a.leaf(), b.leaf()
+		for i, f := range x.facts {
+			joined.facts[i] = j.fact(f, y.facts[i], id+i)
+		}
+		same, other = joined.facts == x.facts, joined.facts == y.facts
+	}
+	switch {
+	case same && a != nil:
+		joined = a
+	case other && b != nil:
+		joined = b
+	}
+	if a == b {
+		a.joined = joined
+	}
+	return joined
+}
+
+// fact joins two facts about the key with an id.
+func (j *joiner) fact(f, g *fact, id int) *fact {
+	k := j.keys.all
+	switch {
+	case f == g && f == nil:
+		return nil
+	case f == g:
+		return f.self()
+	case g == nil && k[id].variable:
+		return f.with(j.free(k[id].text, true), j.request)
+	case f == nil && k[id].variable:
+		return g.with(j.free(k[id].text, false), false)
+	case f == nil || g == nil:
+		return nil
+	}
+	return f.with(g.val, j.request)
 }
 
 // table is a map that is never changed: environments share it. nil is the empty one.
