@@ -193,7 +193,7 @@ func f0(f *syntax.Attr) string {
 
 // eval returns the values that an expression may have.
 func (p *prover) eval(x syntax.Expr, e *env) val {
-	if p.steps++; p.steps > maxSteps || e.dead {
+	if p.keys.steps++; p.exhausted() || e.dead {
 		return top
 	}
 	v := p.structural(x, e)

@@ -25,6 +25,7 @@ type keys struct {
 	byExpr map[syntax.Expr]*key // nil: the expression has none
 	byName map[string][]*key    // those that hang on a name
 	stamp  uint64               // the last one
+	steps  int                  // of the work that was done
 }
 
 func newKeys() *keys {
@@ -206,10 +207,11 @@ func (fs *facts) all(ks *keys) iter.Seq2[*key, *fact] {
 // each goes through the facts of a piece, of which the first one is about the key with an id.
 // It reports whether yield wants more.
 func (p *piece) each(id, height int, ks *keys, yield func(*key, *fact) bool) bool {
-	switch {
-	case p == nil:
+	if p == nil {
 		return true
-	case height > 0:
+	}
+	ks.steps++
+	if height > 0 {
 		for i, below := range p.below {
 			if !below.each(id+i<<(fanBits*height), height-1, ks, yield) {
 				return false
@@ -218,7 +220,10 @@ func (p *piece) each(id, height int, ks *keys, yield func(*key, *fact) bool) boo
 		return true
 	}
 	for i, f := range p.facts {
-		if f != nil && !yield(ks.all[id+i], f) {
+		if f == nil {
+			continue
+		}
+		if ks.steps++; !yield(ks.all[id+i], f) {
 			return false
 		}
 	}
@@ -236,12 +241,13 @@ func (fs *facts) alike(o *facts) {
 }
 
 // same reports whether two sets say the same.
-func (fs *facts) same(o *facts) bool {
+func (fs *facts) same(o *facts, ks *keys) bool {
 	fs.alike(o)
-	return fs.root.same(o.root, fs.height)
+	return fs.root.same(o.root, fs.height, ks)
 }
 
-func (p *piece) same(o *piece, height int) bool {
+func (p *piece) same(o *piece, height int, ks *keys) bool {
+	ks.steps++
 	switch {
 	case p == o:
 		return true
@@ -256,7 +262,7 @@ func (p *piece) same(o *piece, height int) bool {
 	}
 	a, b := p.inner(), o.inner()
 	for i := range fan {
-		if !a[i].same(b[i], height-1) {
+		if !a[i].same(b[i], height-1, ks) {
 			return false
 		}
 	}
@@ -313,6 +319,7 @@ func (j *joiner) join(a, b *piece, id, height int) *piece {
 	case a == b && a.joined != nil:
 		return a.joined
 	}
+	j.keys.steps++
 	joined := &piece{stamp: j.stamp}
 	if a == b {
 		joined.stamp = 0 // other sets will have it too
@@ -374,8 +381,14 @@ func (t *table[V]) get(name string) (V, bool) {
 	return v, ok
 }
 
-// with returns the table with one more entry.
+// maxEntries bounds the entries of a table. What has no entry is not known, and proves nothing.
+const maxEntries = 64
+
+// with returns the table with one more entry, or without it where there are too many.
 func (t *table[V]) with(name string, v V) *table[V] {
+	if _, there := t.get(name); !there && t.size() >= maxEntries {
+		return t
+	}
 	all := map[string]V{}
 	if t != nil {
 		maps.Copy(all, t.of)

@@ -65,8 +65,8 @@ const Clock = "the day decides it, which no request sets"
 // Uncalled begins the reason of outcomes in a macro that nothing calls; its name ends it.
 const Uncalled = "no statement that is reached calls the macro "
 
-// maxSteps bounds how many statements and expressions are gone through: some hundred times those of
-// a long template.
+// maxSteps bounds how many statements, expressions and facts are gone through: some hundred times
+// those of a long template.
 const maxSteps = 4_000_000
 
 // maxRounds bounds how often the template is gone through until its macros have all their values.
@@ -89,7 +89,6 @@ type prover struct {
 	taints     bool            // it may be a part of the request
 	inside     bool            // such a statement is in a macro or a call block
 	changed    bool
-	steps      int
 	unprovable bool
 	reached    map[Outcome]bool
 	clocked    map[Outcome]bool // those of conditions that depend on the clock alone
@@ -202,7 +201,7 @@ func (p *prover) run(tree *syntax.Template) bool {
 				p.macro(m, round >= maxRounds)
 			}
 		}
-		if p.unprovable || p.steps > maxSteps {
+		if p.unprovable || p.exhausted() {
 			return false
 		}
 		if !p.changed {
@@ -263,11 +262,14 @@ func (p *prover) proofs(tree *syntax.Template) map[Outcome]string {
 		}
 	}
 	var visit func(n syntax.Node, in *macro)
+	macros := map[*syntax.Macro]*macro{}
+	for _, m := range p.order {
+		macros[m.Macro] = m
+	}
 	visit = func(n syntax.Node, in *macro) {
 		switch n := n.(type) {
 		case *syntax.Macro:
-			i := slices.IndexFunc(p.order, func(m *macro) bool { return m.Macro == n })
-			in = p.order[i]
+			in = macros[n]
 		case *syntax.If:
 			site(jinja.SiteIf, n.Offset(), in)
 			for _, branch := range n.Elif {
@@ -320,10 +322,13 @@ func (p *prover) decide(kind jinja.SiteKind, off int, v val) {
 	}
 }
 
+// exhausted reports whether a proof takes more steps than it may.
+func (p *prover) exhausted() bool { return p.keys.steps > maxSteps }
+
 // body goes through statements.
 func (p *prover) body(body []syntax.Stmt, e *env) {
 	for _, n := range body {
-		if e.dead || p.steps > maxSteps {
+		if e.dead || p.exhausted() {
 			return
 		}
 		p.stmt(n, e)
@@ -357,7 +362,7 @@ func (p *prover) branches(kind jinja.SiteKind, off int, test syntax.Expr, e *env
 }
 
 func (p *prover) stmt(n syntax.Stmt, e *env) {
-	p.steps++
+	p.keys.steps++
 	switch n := n.(type) {
 	case *syntax.Output:
 		for _, part := range n.Parts {

@@ -399,7 +399,9 @@ func (e *env) forget(name string) {
 
 // drop removes the facts about expressions that hang on a name.
 func (e *env) drop(name string) {
-	for _, k := range e.keys.byName[name] {
+	of := e.keys.byName[name]
+	e.keys.steps += len(of)
+	for _, k := range of {
 		if e.facts.at(k) != nil {
 			e.facts.put(e.keys, k, nil)
 		}
@@ -469,7 +471,7 @@ func (p *prover) mutated(e *env, json bool) {
 func (e *env) same(o *env) bool {
 	return e.dead == o.dead && len(e.clauses) == len(o.clauses) &&
 		e.each.size() == o.each.size() && e.aliases.size() == o.aliases.size() &&
-		e.facts.same(&o.facts)
+		e.facts.same(&o.facts, e.keys)
 }
 
 // join returns the facts that hold where two ways meet. Request reports whether more than the clock
