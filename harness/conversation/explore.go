@@ -251,15 +251,17 @@ const maxLiterals = 12
 func literals(vars ordered.Value, path string, t *jinja.Trace) []value {
 	now, _ := lookUp(vars, path)
 	var values []value
+	seen := map[string]bool{}
 	add := func(s string) {
-		v := value{Value: text(s)}
-		if !slices.ContainsFunc(values, func(o value) bool { return o.String() == v.String() }) {
-			values = append(values, v)
+		if !seen[s] {
+			seen[s] = true
+			values = append(values, value{Value: text(s)})
 		}
 	}
 	all := ""
-	for i, literal := range t.Literals(path) {
-		if i == maxLiterals || now.Text() == literal {
+	compared := t.Literals(path)
+	for _, literal := range compared[:min(len(compared), maxLiterals)] {
+		if now.Text() == literal {
 			continue
 		}
 		add(literal)
