@@ -46,6 +46,7 @@ const (
 	maxDepth   = 12 // how deep shapes go
 	maxAliases = 24 // how many shapes a variable may stand for
 	maxHints   = 40 // how many literals of a kind a shape keeps
+	maxMembers = 96 // how many members a shape has
 	maxPasses  = 8  // how often the template is gone through until nothing new comes
 )
 
@@ -142,12 +143,17 @@ func (s *shaper) join(a, b *shape) {
 	hints(&a.lengths, b.lengths...)
 }
 
-func (s *shape) add(name string, m *shape) {
+// add gives a shape a member, if it has room for one.
+func (s *shape) add(name string, m *shape) bool {
+	if len(s.names) >= maxMembers {
+		return false
+	}
 	if s.members == nil {
 		s.members = map[string]*shape{}
 	}
 	s.members[name] = m
 	s.names = append(s.names, name)
+	return true
 }
 
 // hints adds to a list of hints those that are not there yet.
@@ -167,9 +173,11 @@ func (s *shaper) member(of *shape, name string) *shape {
 	if of.depth >= maxDepth {
 		return nil
 	}
-	s.more = true
 	m := &shape{depth: of.depth + 1}
-	of.add(name, m)
+	if !of.add(name, m) {
+		return nil
+	}
+	s.more = true
 	return m
 }
 
@@ -450,8 +458,8 @@ func (s *shaper) eval(x syntax.Expr) []*shape {
 			if !ok {
 				continue
 			}
-			if made.members[c.Text] == nil {
-				made.add(c.Text, &shape{depth: maxDepth})
+			if made.members[c.Text] == nil && !made.add(c.Text, &shape{depth: maxDepth}) {
+				continue
 			}
 			for _, one := range v {
 				s.join(made.members[c.Text], one)
