@@ -80,6 +80,7 @@ func (f *fixing) run(c *call) error {
 	}
 	all := []fixed{}
 	mended, left := 0, 0
+	var cut []error
 	for _, name := range named {
 		if subject.IsModel(name) {
 			return fmt.Errorf(
@@ -100,6 +101,9 @@ func (f *fixing) run(c *call) error {
 				}
 			}
 			mended, left = mended+len(m.Patches), left+len(m.Left)
+			if m.Exhausted != nil {
+				cut = append(cut, m.Exhausted)
+			}
 			all = append(all, f.report(c, m))
 		}
 	}
@@ -108,12 +112,15 @@ func (f *fixing) run(c *call) error {
 		if err := writeJSON(c.data(), all); err != nil {
 			return err
 		}
-	case mended+left == 0:
+	case mended+left == 0 && cut == nil:
 		fmt.Fprintln(c.stderr, "there is nothing to mend")
 	default:
 		fmt.Fprintf(c.stderr, "%d mended, %d left\n", mended, left)
 	}
-	if left > 0 {
+	switch {
+	case cut != nil:
+		return &failure{errors.Join(cut...)}
+	case left > 0:
 		return errFailed
 	}
 	return nil

@@ -374,7 +374,9 @@ func (s *shaper) eval(x syntax.Expr) []*shape {
 		name := s.variable(x.Name)
 		all := s.aliases[name]
 		if len(all) == 0 && !s.bound[x.Name] && name == x.Name {
-			s.alias(name, []*shape{s.member(s.root, name)})
+			if asked := s.member(s.root, name); asked != nil {
+				s.alias(name, []*shape{asked})
+			}
 			all = s.aliases[name]
 		}
 		return each(all, func(one *shape) *shape { return one })

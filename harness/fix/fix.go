@@ -106,6 +106,9 @@ type Mended struct {
 	Steps   [][]Edit // that lead there, one after the other
 	Patches []Patch
 	Left    []Left
+	// Exhausted is why the search ended before its end: the limits on all renders cut it off. Each
+	// patch is proven all the same. It wraps [engine.ErrExhausted]; nil: the search was whole.
+	Exhausted error
 }
 
 // Rules returns the ids of the rules whose findings a patch may mend.
@@ -131,7 +134,8 @@ func Mend(src subject.Source, o Options, of check.Options) *Mended {
 	if m.result.Text == src.Text {
 		m.findings = o.Findings
 	}
-	if m.start() {
+	first := m.source(m.result.Text)
+	if m.start(first) {
 		for _, k := range kinds {
 			if k.faults != nil && m.wanted(k) {
 				m.mend(k)
@@ -141,6 +145,7 @@ func Mend(src subject.Source, o Options, of check.Options) *Mended {
 			m.closeTurns()
 		}
 	}
+	m.result.Exhausted = first.Exhausted()
 	return m.result
 }
 
@@ -182,8 +187,8 @@ func (m *mender) source(text string) subject.Source {
 
 // start compiles the template and notes the conversations that it renders well; false where it does
 // not compile.
-func (m *mender) start() bool {
-	t, err := m.source(m.result.Text).Compile()
+func (m *mender) start(src subject.Source) bool {
+	t, err := src.Compile()
 	if err != nil {
 		return false
 	}

@@ -142,7 +142,7 @@ func sameAsBefore(
 	result *Mended,
 ) {
 	m := &mender{result: &Mended{Source: result.Source, Text: result.Source.Text}}
-	m.start()
+	m.start(m.source(m.result.Text))
 	turns, err := check.TurnsOf(m.source(m.now.text), m.check)
 	if err != nil {
 		t.Errorf("%s: %v", file, err)

@@ -234,6 +234,9 @@ func mended(text string) error {
 	if n > 64*len(text)+1<<20 {
 		return fmt.Errorf("patches of %d bytes", n)
 	}
+	if m.Exhausted != nil {
+		return fmt.Errorf("%w: %w", errLimit, m.Exhausted)
+	}
 	return nil
 }
 
