@@ -202,8 +202,25 @@ func (m *mender) start(src subject.Source) bool {
 	return true
 }
 
-// state compiles a text with the limits of the template.
+// bytesPerStep is how many bytes of a template that is read count as a step of a render.
+const bytesPerStep = 16
+
+// spend takes the steps for the reading of a template.
+func (m *mender) spend(text string) {
+	m.original.Budget.Spend(int64(len(text) / bytesPerStep))
+}
+
+// exhausted reports whether there are no steps left.
+func (m *mender) exhausted() bool {
+	return m.original.Budget != nil && m.original.Budget.Left() == 0
+}
+
+// state compiles a text with the limits of the template; false where it does not compile, or no
+// steps are left.
 func (m *mender) state(text string) (*state, bool) {
+	if m.spend(text); m.exhausted() {
+		return nil, false
+	}
 	src := source.New(m.result.Source.Name, text)
 	t, err := chattemplate.Compile(src, m.original.BOS, m.original.EOS, subject.Now)
 	if err != nil {
@@ -327,7 +344,7 @@ func (m *mender) proves(st *state) (gone []Gone, reason string) {
 		m.findings = check.Template(m.source(m.now.text), m.check)
 	}
 	m.proven = check.Template(m.source(st.text), m.check)
-	if m.original.Budget.Left() == 0 {
+	if m.exhausted() {
 		return nil, "the renders that look for it take more steps than allowed"
 	}
 	was, is := found(m.findings), found(m.proven)

@@ -104,7 +104,10 @@ func (m *mender) names() {
 	}
 	if err == nil { // the unknown name stands where it is rarely reached
 		m.original = was.ChatTemplate()
-		st, _ := m.state(text)
+		st, ok := m.state(text)
+		if !ok {
+			return
+		}
 		m.now = st
 		m.survey(was)
 		next, ok := m.state(mended)

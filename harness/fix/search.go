@@ -51,13 +51,23 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 	keyed := a.keyed()
 	each(keyed)
 	// All places that read a field alike, all of which are tests or not.
+	type reading struct {
+		text  string
+		place place
+	}
+	read := map[string][]*site{}
+	for _, s := range keyed {
+		read[s.text] = append(read[s.text], s)
+	}
+	tried := map[reading]bool{}
 	for _, s := range slices.Concat(near, keyed) {
+		if tried[reading{s.text, s.place}] {
+			continue
+		}
+		tried[reading{s.text, s.place}] = true
 		for _, form := range k.forms {
 			var every, alike [][]Edit
-			for _, other := range keyed {
-				if other.text != s.text {
-					continue
-				}
+			for _, other := range read[s.text] {
 				if edits, ok := form(other); ok {
 					every = append(every, edits)
 					if other.place == s.place {
@@ -99,7 +109,7 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 	if was.err == nil {
 		off = st.written(f, was.text)
 	}
-	if off < 0 {
+	if m.spend(st.text); off < 0 || m.exhausted() {
 		return nil, false
 	}
 	type step struct {
@@ -108,7 +118,7 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 	}
 	var further []step
 	for _, c := range st.candidates(k, off) {
-		if m.tries--; m.tries < 0 {
+		if m.tries--; m.tries < 0 || m.exhausted() {
 			break
 		}
 		next, ok := m.apply(st, c.edits())
@@ -139,7 +149,7 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 	slices.SortStableFunc(further, func(a, b step) int { return -cmp.Compare(a.parts, b.parts) })
 	tried := 0
 	for _, s := range further {
-		if tried == maxBranch || m.tries < 0 {
+		if tried == maxBranch || m.tries < 0 || m.exhausted() {
 			break
 		}
 		if !m.keeps(s.state) {
