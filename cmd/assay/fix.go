@@ -191,7 +191,7 @@ func replaceText(name, text string) error {
 
 // offerSteps bounds the search for patches that a check does not show; 54 of 55 offers for vendors'
 // templates take fewer steps.
-const offerSteps = 1_000_000
+const offerSteps = 1_500_000
 
 // offer notes at the findings of a template that "assay fix" mends them, where it does. The proof
 // of each patch costs as much as another check, so offer omits it where no output would have the

@@ -128,7 +128,7 @@ type retired struct {
 }
 
 // maxKept bounds the output buffer that is kept for the next render, in bytes.
-const maxKept = 1 << 20
+const maxKept = 2 << 20
 
 // reset lets go of everything that the last render still holds.
 func (rt *interp) reset() {

@@ -48,6 +48,11 @@ const (
 	mostNumbers = 48      // so many numbers of a template are tried for their own sake
 	mostOf      = 512     // as long as they ask for no more messages than this,
 	mostText    = 1 << 17 // and for no longer texts
+
+	mostSwitches = 8      // so many variables of a template are set,
+	mostSettings = 16     // in so many ways,
+	mostAt       = 300    // at so many of a thing at most,
+	mostSet      = 72_000 // and so many messages, calls, tools and parts are rendered under them
 )
 
 // dimension is a way in which requests grow. It is tried at the sizes from 1 to small, at large,
@@ -145,11 +150,13 @@ func toolOf(name string, n int) chat.Tool {
 type grown struct {
 	coverage jinja.Coverage  // of all of them
 	known    map[string]bool // the words that follow each other in short ones
+	set      int             // how much was rendered under the settings
+	cut      bool            // some settings were not tried at all numbers
 	planted  string          // the finding; "": there is none
 	at       where
 }
 
-// grow renders short requests and long ones.
+// grow renders short requests and long ones, under each setting of the template's switches.
 func (s *Subject) grow() *grown {
 	g := &grown{known: map[string]bool{}}
 	for _, t := range s.talks() {
@@ -157,48 +164,227 @@ func (s *Subject) grow() *grown {
 			g.coverage.Add(&t.o.Coverage)
 		}
 	}
-	counts := s.numbers()
-	for _, d := range dimensions {
-		clear(g.known)
-		for n := 1; n <= d.small; n++ {
-			if o, ok := s.size(g, d, n); ok {
-				g.learn(o)
-			}
+	var counts, exact []int
+	for _, n := range s.numbers() {
+		if n < leastNumber {
+			continue
 		}
-		sizes := []int{d.large}
-		for _, n := range counts {
-			if n >= leastNumber && n <= d.most {
-				sizes = append(sizes, n-1, n, n+1)
-			}
+		counts = append(counts, n-1, n, n+1)
+		if n <= mostAt {
+			exact = append(exact, n)
 		}
-		slices.Sort(sizes)
-		for _, n := range slices.Compact(sizes) {
-			o, ok := s.size(g, d, n)
-			if !ok {
-				continue
-			}
-			off, some := g.news(o)
-			if !some {
-				continue
-			}
-			g.planted = fmt.Sprintf("with %d %s the template writes text of its own that it does "+
-				"not write with up to %d: %s", n, d.name, d.small, report.Quote(o.String, off))
-			if pos, ok := o.WrittenAt(off); ok {
-				g.at = where(pos)
-			}
-			return g
+		if n >= manyOf && n <= mostAt { // else the large requests have more
+			exact = append(exact, n+1)
 		}
+	}
+	settings := s.settings()
+	s.growAll(g, nil, true, counts)
+	for _, set := range settings {
+		s.growAll(g, set, true, nil)
+	}
+	for _, set := range settings {
+		s.growAll(g, set, false, exact)
 	}
 	return g
 }
 
-// size renders a request of a size; false where the template refuses it.
-func (s *Subject) size(g *grown, d dimension, n int) (chattemplate.Observation, bool) {
-	o, err := s.Template.ChatTemplate().Observe(s.Template.Caps().Fit(d.make(n)).Input)
+// growAll renders requests that grow along each dimension under a setting: large ones, and those of
+// some counts.
+func (s *Subject) growAll(g *grown, set setting, large bool, counts []int) {
+	for _, d := range dimensions {
+		var sizes []int
+		if large {
+			sizes = append(sizes, d.large)
+		}
+		for _, n := range counts {
+			if n <= d.most+1 {
+				sizes = append(sizes, n)
+			}
+		}
+		slices.Sort(sizes)
+		if sizes = slices.Compact(sizes); len(sizes) > 0 && g.planted == "" {
+			s.growAlong(g, d, set, sizes)
+		}
+	}
+}
+
+// growAlong renders requests of growing sizes under a setting, until one of them has text that the
+// short ones have not.
+func (s *Subject) growAlong(g *grown, d dimension, set setting, sizes []int) {
+	clear(g.known)
+	for n := 1; n <= d.small; n++ {
+		if o, ok := s.size(g, d, n, set); ok {
+			g.learn(o)
+		}
+	}
+	for _, n := range sizes {
+		o, ok := s.size(g, d, n, set)
+		if !ok {
+			continue
+		}
+		off, some := g.news(o)
+		if !some {
+			continue
+		}
+		g.planted = fmt.Sprintf("with %d %s%s the template writes text of its own that it does "+
+			"not write with up to %d: %s", n, d.name, set, d.small, report.Quote(o.String, off))
+		if pos, ok := o.WrittenAt(off); ok {
+			g.at = where(pos)
+		}
+		return
+	}
+}
+
+// size renders a request of a size under a setting; false where the template refuses it.
+func (s *Subject) size(g *grown, d dimension, n int, set setting) (chattemplate.Observation, bool) {
+	r := d.make(n)
+	if len(set) > 0 {
+		if g.set += max(n*manyOf/d.large, 1); g.set > mostSet {
+			g.cut = true
+			return chattemplate.Observation{}, false
+		}
+		r.Kwargs = ordered.ObjectOf(set...)
+	}
+	o, err := s.Template.ChatTemplate().Observe(s.Template.Caps().Fit(r).Input)
 	s.Template.ChatTemplate().Budget.Spend(int64(len(o.String)) / bytesPerStep)
 	g.coverage.Add(&o.Coverage)
 	return o, err == nil
 }
+
+// setting is values of variables that a template reads. The empty one leaves all of them out.
+type setting []ordered.Member
+
+func (s setting) String() string {
+	text := ""
+	for i, m := range s {
+		between := ", "
+		if i == 0 {
+			between = " and "
+		}
+		text += between + m.Key + " = " + m.Value.String()
+	}
+	return text
+}
+
+// settings are ways to set the switches of a template: all combinations of their values where these
+// are few, else one switch at a time, and all of them. A switch is any variable
+// that the template reads beside those that each request has. Its values are true, false and the
+// texts that it is compared with. A template that names no number that is large has nothing to
+// compare a size with, and none of its switches is set.
+func (s *Subject) settings() []setting {
+	if !slices.ContainsFunc(s.numbers(), func(n int) bool { return n >= leastNumber }) {
+		return nil
+	}
+	values := s.switches()
+	all := []setting{nil}
+	combined := 1
+	for _, v := range values {
+		combined *= len(v) + 1 // or it is not there
+		if combined > mostSettings {
+			break
+		}
+	}
+	if combined <= mostSettings {
+		for _, v := range values {
+			for _, set := range slices.Clone(all) {
+				for _, m := range v {
+					all = append(all, append(slices.Clip(set), m))
+				}
+			}
+		}
+		return all[1:]
+	}
+	all = nil
+	longest := 0
+	for _, v := range values {
+		longest = max(longest, len(v))
+	}
+	for i := range longest { // all switches at once, and each of them
+		var set setting
+		for _, v := range values {
+			set = append(set, v[min(i, len(v)-1)])
+		}
+		all = append(all, set)
+	}
+	for i := range longest {
+		for _, v := range values {
+			if i < len(v) {
+				all = append(all, setting{v[i]})
+			}
+		}
+	}
+	return all[:min(len(all), mostSettings)]
+}
+
+// ofSwitches reports whether a comparison is one of nothing but constants and variables that a
+// request alone sets: no size of a request comes into it.
+func ofSwitches(c *syntax.Compare, bound map[string]bool) bool {
+	some := false
+	for n := range syntax.All(c) {
+		switch n := n.(type) {
+		case *syntax.Compare, *syntax.Const:
+		case *syntax.Name:
+			if slices.Contains(given, n.Name) || bound[n.Name] {
+				return false
+			}
+			some = true
+		default:
+			return false
+		}
+	}
+	return some
+}
+
+// switches returns the values of each switch of a template.
+func (s *Subject) switches() [][]ordered.Member {
+	tree, _ := s.parsed()
+	texts := map[string][]ordered.Value{} // that a variable is compared with
+	for n := range tree.All() {
+		c, ok := n.(*syntax.Compare)
+		if !ok {
+			continue
+		}
+		var names []string
+		var literals []ordered.Value
+		for n := range syntax.All(c) {
+			switch n := n.(type) {
+			case *syntax.Name:
+				names = append(names, n.Name)
+			case *syntax.Const:
+				switch i, err := strconv.Atoi(n.Text); {
+				case n.Kind == syntax.String:
+					literals = append(literals, ordered.Str(n.Text))
+				case n.Kind == syntax.Int && err == nil:
+					literals = append(literals, ordered.Int(i))
+				}
+			}
+		}
+		for _, name := range names {
+			all := append(texts[name], literals...)
+			texts[name] = all[:min(len(all), mostTexts)]
+		}
+	}
+	var all [][]ordered.Member
+	for _, name := range s.Template.ChatTemplate().Names() {
+		if slices.Contains(given, name) || len(all) == mostSwitches {
+			continue
+		}
+		var values []ordered.Member
+		for _, v := range append([]ordered.Value{ordered.Boolean(true), ordered.Boolean(false)},
+			texts[name]...) {
+			values = append(values, ordered.MemberOf(name, v))
+		}
+		all = append(all, values)
+	}
+	return all
+}
+
+// mostTexts is how many texts that a switch is compared with are tried.
+const mostTexts = 3
+
+// given are the variables that each request has, or the dimensions set.
+var given = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token",
+	"pad_token", "unk_token"}
 
 // learn notes the words of the template's own in a prompt.
 func (g *grown) learn(o chattemplate.Observation) {
@@ -281,12 +467,42 @@ func ownWords(o chattemplate.Observation) iter.Seq[[]ownWord] {
 // word matches a word or a number; of scripts without spaces a letter each.
 var word = regexp.MustCompile(`[0-9]+|[A-Za-z]+|\pL`)
 
-// numbers returns the whole numbers that a template names.
+// numbers returns the whole numbers that a template names, but for those that indent JSON, and those
+// that it compares switches alone with.
 func (s *Subject) numbers() []int {
 	tree, _ := s.parsed()
 	var all []int
+	others, bound := map[syntax.Node]bool{}, map[string]bool{}
 	for n := range tree.All() {
-		if c, ok := n.(*syntax.Const); ok && c.Kind == syntax.Int {
+		for _, name := range syntax.Assigned(n) {
+			bound[name] = true
+		}
+		var params []*syntax.Name
+		switch n := n.(type) {
+		case *syntax.Macro:
+			params = n.Params.Params
+		case *syntax.CallBlock:
+			params = n.Params.Params
+		}
+		for _, p := range params {
+			bound[p.Name] = true
+		}
+	}
+	for n := range tree.All() {
+		if f, ok := n.(*syntax.Filter); ok && f.Name == "tojson" {
+			for _, arg := range f.Args.Args {
+				others[arg] = true
+			}
+			for _, arg := range f.Keywords {
+				others[arg.Value] = true
+			}
+		}
+		if c, ok := n.(*syntax.Compare); ok && ofSwitches(c, bound) {
+			for part := range syntax.All(c) {
+				others[part] = true
+			}
+		}
+		if c, ok := n.(*syntax.Const); ok && c.Kind == syntax.Int && !others[n] {
 			if i, err := strconv.Atoi(c.Text); err == nil && !slices.Contains(all, i) {
 				all = append(all, i)
 			}
@@ -425,6 +641,10 @@ func checkThresholds(s *Subject, find finder) {
 	for _, t := range missed() {
 		find(t.at, "not exercised: %s, with up to %d messages, calls and tools and texts of %d "+
 			"bytes", s.onlyWay(coverage, t), manyOf, longText)
+	}
+	if s.grown().cut {
+		find(nowhere, "not exercised: the template names many numbers and reads many switches, and "+
+			"not every number was tried under every setting of them")
 	}
 	for _, t := range thresholds {
 		if t.site < 0 {

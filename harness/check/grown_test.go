@@ -54,6 +54,19 @@ func TestGrown(t *testing.T) {
 		{"a text's length", "EACH", "{% if m.content and m.content|length > 5000 %}TURN{% endif %}",
 			plants},
 		{"the length of all", "START", "{% if messages|string|length > 40000 %}TURN{% endif %}", plants},
+		{"messages and a switch", "START",
+			"{% if messages|length > 12 and enable_thinking %}TURN{% endif %}", plants},
+		{"messages and a switch that is off", "START", "{% if enable_thinking is defined and not " +
+			"enable_thinking %}{% if messages|length == 31 %}TURN{% endif %}{% endif %}", plants},
+		{"tools and two switches", "START", "{% if tools and tools|length > 9 and thinking and " +
+			"not (verbose|default(true)) %}TURN{% endif %}", plants},
+		{"a text's length and the text of a switch", "EACH", "{% if effort == 'high' and m.content " +
+			"and m.content|length > 5000 %}TURN{% endif %}", plants},
+		{"calls and one of many switches", "EACH", "{% if (m.tool_calls or [])|length > 6 and " +
+			"(a or b or c or d) and e and f %}TURN{% endif %}", plants},
+		{"a switch", "START", "{% if effort == 'high' %}Think long.{% endif %}", ""},
+		{"too many messages and a switch", "START",
+			"{% if thinking and messages|length > 5000 %}TURN{% endif %}", "A141"},
 		{"a year", "START", "{% if strftime_now('%Y') > '2026' %}TURN{% endif %}", plants},
 		{"a day", "START", "{% if strftime_now('%Y-%m-%d') == '2026-12-24' %}TURN{% endif %}", plants},
 		{"a month and a day", "START", "{% if strftime_now('%m')|int == 7 and " +

@@ -203,7 +203,7 @@ func (m *mender) start(src subject.Source) bool {
 }
 
 // bytesPerStep is how many bytes of a template that is read count as a step of a render.
-const bytesPerStep = 16
+const bytesPerStep = 32
 
 // spend takes the steps for the reading of a template.
 func (m *mender) spend(text string) {

@@ -1,7 +1,7 @@
 // Growth runs one generator of package hostile's and prints the cost of its inputs: a line of JSON
-// for each size.
+// for each size, in bytes.
 //
-//	growth SUBJECT GENERATOR FROM TO
+//	growth SUBJECT GENERATOR SIZE...
 //	growth -list
 //
 // It counts the blocks of the project's code that run, so it is built with counters:
@@ -73,13 +73,15 @@ func run(args []string) error {
 		}
 		return nil
 	}
-	if len(args) != 4 {
-		return errors.New("expected SUBJECT GENERATOR FROM TO, or -list")
+	if len(args) < 3 {
+		return errors.New("expected SUBJECT GENERATOR SIZE..., or -list")
 	}
-	from, err1 := strconv.Atoi(args[2])
-	to, err2 := strconv.Atoi(args[3])
-	if err := errors.Join(err1, err2); err != nil {
-		return err
+	sizes := make([]int, len(args)-2)
+	for i, text := range args[2:] {
+		var err error
+		if sizes[i], err = strconv.Atoi(text); err != nil {
+			return err
+		}
 	}
 	for _, d := range doors() {
 		for _, g := range d.generators {
@@ -87,7 +89,7 @@ func run(args []string) error {
 				continue
 			}
 			d.run(g.make(64)) // state that is made once is not counted
-			for size := from; size <= to; size *= 2 {
+			for _, size := range sizes {
 				c := measured(g.make(size), d.run)
 				c.Size = size
 				if err := json.NewEncoder(os.Stdout).Encode(c); err != nil {
