@@ -83,6 +83,8 @@ type Answer struct {
 	Turn []ordered.Value
 
 	event int // the number of the event that is being read, from 1; 0 in an answer in one piece
+	// contents and reasonings are those of the parts that were taken, until they are joined.
+	contents, reasonings []byte
 }
 
 // fault notes a fault; the evidence may be "".
@@ -213,14 +215,22 @@ func (a *Answer) take(b *readBlock) {
 	text := b.whole.String()
 	switch b.kind {
 	case "thinking", "reasoning":
-		a.Message.Reasoning += text
+		a.reasonings = append(a.reasonings, text...)
 	case "text", "message":
-		a.Message.Content += text
+		a.contents = append(a.contents, text...)
 	default:
 		a.Message.ToolCalls = append(a.Message.ToolCalls, chat.ToolCall{ID: b.id, Name: b.name,
 			Arguments: text, Complete: true})
 		a.Custom = append(a.Custom, b.kind == "custom_tool_call")
 	}
+}
+
+// joined returns the answer with the texts of its parts put together.
+func (a *Answer) joined() Answer {
+	a.Message.Content += string(a.contents)
+	a.Message.Reasoning += string(a.reasonings)
+	a.contents, a.reasonings = nil, nil
+	return *a
 }
 
 // ended returns the answer of a stream that is over, whose last event should have been last.
@@ -229,7 +239,7 @@ func (a *Answer) ended(last string) Answer {
 	if !a.Whole && a.Broken == "" {
 		a.fault(FaultEnd, "the stream ends without "+last, "")
 	}
-	return *a
+	return a.joined()
 }
 
 // named demands that the name of an event is the type of its data.

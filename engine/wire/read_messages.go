@@ -345,7 +345,7 @@ func (messages) Read(v ordered.Value) Answer {
 	a.stopReason(v, "message")
 	a.messageUsage(v.At("usage"), ordered.Value{})
 	a.Whole = true
-	return a
+	return a.joined()
 }
 
 func (messages) ReadRefusal(v ordered.Value) (message string, fault error) {

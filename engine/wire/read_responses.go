@@ -412,10 +412,10 @@ func (responses) Read(v ordered.Value) Answer {
 	}
 	if e := v.At("error"); !e.IsNull() {
 		a.Broken = or(e.At("message").Text(), "an error without a message")
-		return *a
+		return a.joined()
 	}
 	a.responseEnd(v, "")
-	return *a
+	return a.joined()
 }
 
 // arguments demands a text; of another value it returns the JSON.

@@ -49,10 +49,10 @@ const (
 	mostOf      = 512     // as long as they ask for no more messages than this,
 	mostText    = 1 << 17 // and for no longer texts
 
-	mostSwitches = 8      // so many variables of a template are set,
-	mostSettings = 16     // in so many ways,
-	mostAt       = 300    // at so many of a thing at most,
-	mostSet      = 72_000 // and so many messages, calls, tools and parts are rendered under them
+	mostSwitches = 8       // so many variables of a template are set,
+	mostSettings = 16      // in so many ways,
+	mostAt       = 300     // at so many of a thing at most,
+	mostSet      = 160_000 // and so many messages, calls, tools and parts are rendered under them
 )
 
 // dimension is a way in which requests grow. It is tried at the sizes from 1 to small, at large,
@@ -316,6 +316,28 @@ func (s *Subject) settings() []setting {
 	return all[:min(len(all), mostSettings)]
 }
 
+// defaults reports whether a statement does no more to a variable than to give it a value where a
+// request has none.
+func defaults(n syntax.Node, name string) bool {
+	a, ok := n.(*syntax.Assign)
+	if !ok {
+		return false
+	}
+	for part := range syntax.All(a.Value) {
+		switch part := part.(type) {
+		case *syntax.Const:
+		case *syntax.Name:
+			ok = ok && part.Name == name
+		case *syntax.Filter:
+			ok = ok && (part.Name == "default" || part.Name == "int")
+		case *syntax.Unary:
+		default:
+			return false
+		}
+	}
+	return ok
+}
+
 // ofSwitches reports whether a comparison is one of nothing but constants and variables that a
 // request alone sets: no size of a request comes into it.
 func ofSwitches(c *syntax.Compare, bound map[string]bool) bool {
@@ -475,7 +497,7 @@ func (s *Subject) numbers() []int {
 	others, bound := map[syntax.Node]bool{}, map[string]bool{}
 	for n := range tree.All() {
 		for _, name := range syntax.Assigned(n) {
-			bound[name] = true
+			bound[name] = bound[name] || !defaults(n, name)
 		}
 		var params []*syntax.Name
 		switch n := n.(type) {
