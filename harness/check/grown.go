@@ -489,8 +489,8 @@ func ownWords(o chattemplate.Observation) iter.Seq[[]ownWord] {
 // word matches a word or a number; of scripts without spaces a letter each.
 var word = regexp.MustCompile(`[0-9]+|[A-Za-z]+|\pL`)
 
-// numbers returns the whole numbers that a template names, but for those that indent JSON, and those
-// that it compares switches alone with.
+// numbers returns the whole numbers that a template names, without those that indent JSON and those
+// that it compares with switches alone.
 func (s *Subject) numbers() []int {
 	tree, _ := s.parsed()
 	var all []int

@@ -381,7 +381,7 @@ func (t *table[V]) get(name string) (V, bool) {
 	return v, ok
 }
 
-// maxEntries bounds the entries of a table. What has no entry is not known, and proves nothing.
+// maxEntries bounds the entries of a table. A name without one is not known, and proves nothing.
 const maxEntries = 64
 
 // with returns the table with one more entry, or without it where there are too many.
