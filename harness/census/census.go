@@ -63,6 +63,17 @@ func (l Line) Key() string {
 	return l.Digest
 }
 
+// Check implements [results.Line].
+func (l Line) Check() error {
+	switch {
+	case !slices.Contains([]string{Pass, Fail, NoTools, NotJudged, Unread}, l.Verdict):
+		return fmt.Errorf("verdict is %.80q, expected one that surveys have", l.Verdict)
+	case l.Format != "" && !manifest.IsDigest(l.Format):
+		return fmt.Errorf("format is %.80q, expected a SHA-256 in 64 hexadecimal digits", l.Format)
+	}
+	return results.CheckEntries(l.Digest, manifest.Template, l.Entries)
+}
+
 // Finding is one finding, in a line.
 type Finding struct {
 	Rule     string `json:"rule"`

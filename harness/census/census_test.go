@@ -241,3 +241,43 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// TestHostileResults reads files of results that nobody wrote in good faith: each is refused with
+// the line and the member that is wrong, before anything is made of it.
+func TestHostileResults(t *testing.T) {
+	digest := manifest.Digest("a")
+	header := `{"results":"survey","format":2,"version":"1","manifest":"` + digest +
+		`","entries":1,"of":1,"parts":[1]}` + "\n"
+	line := `{"digest":"` + digest + `","verdict":"pass","format":"` + digest + `","entries":[` +
+		`{"what":"template","where":"a","digest":"` + digest + `","file":"a.jinja"}]}` + "\n"
+	for _, c := range []struct{ part, was, is, want string }{
+		{"", "", "", ""},
+		{"header", digest, "../../owned", "line 1: manifest"},
+		{"header", `"of":1`, `"of":1000000000000000`, "line 1: of"},
+		{"header", `"of":1`, `"of":-1`, "line 1: of"},
+		{"header", `[1]`, "[" + strings.Repeat("1,", 100_000) + "1]", "line 1: of"},
+		{"line", `"format":"` + digest, `"format":"x`, "line 2: format"},
+		{"line", `"format":"` + digest, `"format":"../../owned`, "line 2: format"},
+		{"line", `"pass"`, `"<script>"`, "line 2: verdict"},
+		{"line", `{"digest":"` + digest, `{"digest":"../../owned`, "line 2: the digest"},
+		{"line", `"a","digest":"` + digest, `"a","digest":"x`, "line 2: digest"},
+		{"line", `"a.jinja"`, `"../a.jinja"`, "line 2: file"},
+		{"line", `"template"`, `"model"`, "line 2: what"},
+		{"line", `"verdict"`, strings.Repeat("[", 1<<20), "line 2: "},
+	} {
+		h, l := header, line
+		if c.part == "header" {
+			h = strings.Replace(h, c.was, c.is, 1)
+		} else {
+			l = strings.Replace(l, c.was, c.is, 1)
+		}
+		r, err := results.NewReader(strings.NewReader(h+l), results.Survey)
+		if err == nil {
+			_, err = results.Next[census.Line](r)
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil ||
+			!strings.HasPrefix(err.Error(), c.want) || len(err.Error()) > 400) {
+			t.Errorf("%s %.40s: %.500v, want %q", c.part, c.is, err, c.want)
+		}
+	}
+}

@@ -57,6 +57,14 @@ func (l Line) Key() string {
 	return l.Digest
 }
 
+// Check implements [results.Line].
+func (l Line) Check() error {
+	if !slices.Contains([]string{Ran, Rejected, Failed, Unread}, l.Outcome) {
+		return fmt.Errorf("outcome is %.80q, expected one that fleets have", l.Outcome)
+	}
+	return results.CheckEntries(l.Digest, manifest.Model, l.Entries)
+}
+
 // Provenance is how the results came about.
 type Provenance struct {
 	Device      string  `json:"device"` // with its driver, as llama.cpp names it

@@ -85,8 +85,8 @@ func within(folder, name string) string {
 	return storage.Join(folder, name)
 }
 
-// check returns why the entry cannot be used as one of a kind.
-func (e Entry) check(what string) error {
+// Check returns why the entry cannot be used as one of a kind.
+func (e Entry) Check(what string) error {
 	switch {
 	case e.What != what && e.What == Repository:
 		return fmt.Errorf("what is %q, expected %q: `assay hub fetch` makes a manifest of templates "+
@@ -146,7 +146,7 @@ func Read(r io.Reader, what string, take func(Entry) error) (digest string, entr
 			err = errors.New("there is more after the object")
 		}
 		if err == nil {
-			err = e.check(what)
+			err = e.Check(what)
 		}
 		if err != nil {
 			return "", 0, fmt.Errorf("line %d: %w", n, err)

@@ -42,6 +42,9 @@ const (
 	Fleet  = "fleet"  // of models: package fleet
 )
 
+// maxShards bounds the shards of a run.
+const maxShards = 1_000_000
+
 // Format is the version of the files.
 const Format = 2
 
@@ -69,7 +72,23 @@ func (h Header) Name() string {
 
 // Line has the findings of one thing.
 type Line interface {
-	Key() string // its digest; "" where the line is of nothing
+	Key() string  // its digest; "" where the line is of nothing
+	Check() error // why the line is none that this program writes; nil: it is one
+}
+
+// CheckEntries returns why the places of a line are none of a manifest of a kind that hold what has
+// the digest.
+func CheckEntries(digest, what string, entries []manifest.Entry) error {
+	for _, e := range entries {
+		if err := e.Check(what); err != nil {
+			return err
+		}
+		if e.Digest != digest {
+			return fmt.Errorf("the digest of %.80q is %.16s, that of its line %.80q", e.Where,
+				e.Digest, digest)
+		}
+	}
+	return nil
 }
 
 // Write writes a header and the lines that next returns until io.EOF.
@@ -120,9 +139,14 @@ func NewReader(r io.Reader, kind string) (*Reader, error) {
 			"this program, or of another one", h.Format, Format)
 	case h.Results != Survey && h.Results != Fleet || kind != "" && h.Results != kind:
 		return nil, fmt.Errorf("line 1: results is %.40q, expected %s", h.Results, expected)
+	case !manifest.IsDigest(h.Manifest):
+		return nil, fmt.Errorf("line 1: manifest is %.80q, expected a SHA-256 in 64 hexadecimal "+
+			"digits", h.Manifest)
+	case h.Of > maxShards:
+		return nil, fmt.Errorf("line 1: of is %d, expected at most %d shards", h.Of, maxShards)
 	case !h.inOrder():
-		return nil, fmt.Errorf("line 1: of is %d and parts are %d, expected parts in order, "+
-			"within 1 to of", h.Of, h.Parts)
+		return nil, fmt.Errorf("line 1: of is %d and parts are %.80s, expected parts in "+
+			"order, within 1 to of", h.Of, fmt.Sprint(h.Parts))
 	}
 	return f, nil
 }
@@ -150,6 +174,9 @@ func Next[T Line](f *Reader) (T, error) {
 			"the digests", f.line)
 	}
 	f.last = line.Key()
+	if err := line.Check(); err != nil {
+		return line, fmt.Errorf("line %d: %w", f.line, err)
+	}
 	return line, nil
 }
 
