@@ -13,11 +13,12 @@ import (
 // them.
 var assignedRules = []lookout{
 	{Rule: rule.Rule{ID: "A126", Name: "set-in-vain", Severity: rule.Warning,
-		Short: "A variable is set after the places that read it, or in a loop at whose end the " +
-			"value is lost.",
+		Short: "A variable is set after the places that read it, in a loop at whose end the " +
+			"value is lost, or where the request gives it, over that value.",
 		Damage: "The places before see the old value, or none: a text is not cleaned, a flag is " +
-			"never set, a part is written in its raw form.",
-		Fix: "Set the variable before it is read; carry a value out of a loop by namespace()."},
+			"never set, a part is written in its raw form; the request's value is lost.",
+		Fix: "Set the variable before it is read, and only where it is not defined; carry a value " +
+			"out of a loop by namespace()."},
 		Group: groupLint, Find: checkAssigned},
 	{Rule: rule.Rule{ID: "A144", Name: "state-never-changes", Severity: rule.Warning,
 		Short: "A field of a namespace is read and never set, and a variable of its name is set " +
@@ -279,6 +280,7 @@ func (f *follower) params(p syntax.Params) {
 
 // checkAssigned goes through the places that set a variable.
 func checkAssigned(s *Subject, find finder) {
+	s.checkOverwritten(find)
 	f := s.followed()
 	sets, reads := map[string][]*touch{}, map[string][]*touch{}
 	var names []string
@@ -325,6 +327,84 @@ func checkAssigned(s *Subject, find finder) {
 			find(where(read.off), "%s is read before it is set, at %s", name, s.line(set.off))
 		}
 	}
+}
+
+// checkOverwritten looks for a variable that is set, whatever else holds, where the request gives
+// it, and that nothing sets before.
+func (s *Subject) checkOverwritten(find finder) {
+	tree, _ := s.parsed()
+	set := map[string]bool{}
+	for n := range tree.All() {
+		if n, ok := n.(*syntax.If); ok && n.Elif == nil {
+			name, is := definedness(n.Test)
+			body := n.Body
+			if !is {
+				body = n.Else
+			}
+			if name != "" && !set[name] && overwrites(body, name) {
+				find(where(n.Offset()), "where the request gives %s, another value is set over it",
+					name)
+			}
+		}
+		for _, name := range syntax.Assigned(n) {
+			set[name] = true
+		}
+		if m, ok := n.(*syntax.Macro); ok {
+			for _, p := range m.Params.Params {
+				set[p.Name] = true
+			}
+		}
+	}
+}
+
+// definedness reads a condition that asks for nothing but whether a variable is defined; "": it is
+// another one.
+func definedness(x syntax.Expr) (name string, is bool) {
+	switch x := x.(type) {
+	case *syntax.Unary:
+		if x.Op == "not" {
+			name, is = definedness(x.X)
+			return name, !is
+		}
+	case *syntax.Test:
+		if n, ok := x.X.(*syntax.Name); ok && (x.Name == "defined" || x.Name == "undefined") {
+			return n.Name, x.Name == "defined"
+		}
+	}
+	return "", false
+}
+
+// overwrites reports whether statements set a variable, in whichever branch, before they read it.
+func overwrites(body []syntax.Stmt, name string) bool {
+	for _, st := range body {
+		if n, ok := st.(*syntax.If); ok && n.Else != nil && !reads(n.Test, name) {
+			all := overwrites(n.Body, name) && overwrites(n.Else, name)
+			for _, e := range n.Elif {
+				all = all && !reads(e.Test, name) && overwrites(e.Body, name)
+			}
+			if all {
+				return true
+			}
+		}
+		if n, ok := st.(*syntax.Assign); ok && !reads(n.Value, name) &&
+			slices.Contains(syntax.Assigned(n), name) {
+			return true
+		}
+		if reads(st, name) {
+			return false
+		}
+	}
+	return false
+}
+
+// reads reports whether a variable's name is anywhere in a part of a template.
+func reads(n syntax.Node, name string) bool {
+	for n := range syntax.All(n) {
+		if n, ok := n.(*syntax.Name); ok && n.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // base is the namespace of a field; "" for a variable.

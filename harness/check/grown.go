@@ -30,6 +30,13 @@ var grownRules = []lookout{
 			"the model is told later; a stranger's template can plant a turn so.",
 		Fix: "Write the same text whatever the number of messages, calls and tools, the texts " +
 			"and the day."}, Group: groupLint, Find: checkGrown},
+	{Rule: rule.Rule{ID: repeats, Name: "text-at-a-repetition", Severity: rule.Warning,
+		Short: "The template writes words of its own where messages or calls repeat each other so " +
+			"many times, and not where as many differ.",
+		Damage: "A model that rightly asks again, whether a job has ended, say, is told to stop by " +
+			"words that nobody sent; short tests do not show them.",
+		Fix: "Leave it to the client to stop a model that repeats itself, or let a variable " +
+			"switch it on."}, Group: groupLint, Find: checkRepetition},
 	{Rule: rule.Rule{ID: "A141", Name: "threshold-not-exercised", Severity: rule.Warning,
 		Short: "A condition on a number had the same outcome in all requests that were tried, " +
 			"long ones too.",
@@ -38,8 +45,12 @@ var grownRules = []lookout{
 			"shows what reaches them."}, Group: groupLint, Find: checkThresholds},
 }
 
-// plants is the rule for a template that plants text at a count. No template may suppress it.
-const plants = "A140"
+// plants is the rule for a template that plants text at a count, and repeats the one for text at a
+// count of equal messages. No template may suppress them.
+const (
+	plants  = "A140"
+	repeats = "A154"
+)
 
 const (
 	leastNumber = 4       // from here on a number in a template may be a threshold that others miss
@@ -152,8 +163,14 @@ type grown struct {
 	known    map[string]bool // the words that follow each other in short ones
 	set      int             // how much was rendered under the settings
 	cut      bool            // some settings were not tried at all numbers
-	planted  string          // the finding; "": there is none
-	at       where
+	planted  news            // with messages that differ, too
+	repeated news            // with equal messages alone
+}
+
+// news is a finding; the zero one is none.
+type news struct {
+	text string
+	at   where
 }
 
 // grow renders short requests and long ones, under each setting of the template's switches.
@@ -202,23 +219,24 @@ func (s *Subject) growAll(g *grown, set setting, large bool, counts []int) {
 			}
 		}
 		slices.Sort(sizes)
-		if sizes = slices.Compact(sizes); len(sizes) > 0 && g.planted == "" {
+		if sizes = slices.Compact(sizes); len(sizes) > 0 && g.planted.text == "" {
 			s.growAlong(g, d, set, sizes)
 		}
 	}
 }
 
 // growAlong renders requests of growing sizes under a setting, until one of them has text that the
-// short ones have not.
+// short ones have not, and that one of the size whose messages differ has, too.
 func (s *Subject) growAlong(g *grown, d dimension, set setting, sizes []int) {
 	clear(g.known)
 	for n := 1; n <= d.small; n++ {
-		if o, ok := s.size(g, d, n, set); ok {
+		if o, ok := s.size(g, d, d.make(n), n, set); ok {
 			g.learn(o)
 		}
 	}
+	varied := false // the short requests whose messages differ are known
 	for _, n := range sizes {
-		o, ok := s.size(g, d, n, set)
+		o, ok := s.size(g, d, d.make(n), n, set)
 		if !ok {
 			continue
 		}
@@ -226,18 +244,76 @@ func (s *Subject) growAlong(g *grown, d dimension, set setting, sizes []int) {
 		if !some {
 			continue
 		}
-		g.planted = fmt.Sprintf("with %d %s%s the template writes text of its own that it does "+
-			"not write with up to %d: %s", n, d.name, set, d.small, report.Quote(o.String, off))
-		if pos, ok := o.WrittenAt(off); ok {
-			g.at = where(pos)
+		for n := 1; n <= d.small && !varied; n++ {
+			if o, ok := s.size(g, d, unlike(d.make(n)), n, set); ok {
+				g.learn(o)
+			}
 		}
+		varied = true
+		other, ok := s.size(g, d, unlike(d.make(n)), n, set)
+		at, differ := g.news(other)
+		if ok && !differ {
+			if g.repeated.text == "" {
+				g.repeated = told(o, off, d, fmt.Sprintf("%d equal %s%s", n, d.name, set))
+			}
+			continue
+		}
+		if differ {
+			o, off = other, at
+		}
+		g.planted = told(o, off, d, fmt.Sprintf("%d %s%s", n, d.name, set))
 		return
 	}
 }
 
+// told is the finding of text at an offset of a prompt.
+func told(o chattemplate.Observation, off int, d dimension, size string) news {
+	found := news{text: fmt.Sprintf("with %s the template writes text of its own that it does not "+
+		"write with up to %d: %s", size, d.small, report.Quote(o.String, off))}
+	if pos, ok := o.WrittenAt(off); ok {
+		found.at = where(pos)
+	}
+	return found
+}
+
+// unlike gives each message of a request, and each argument of a call, another text.
+func unlike(r chat.Request) chat.Request {
+	n := 0
+	next := func(v ordered.Value) ordered.Value {
+		if v.Kind() != ordered.String || v.Text() == "" {
+			return v
+		}
+		n++
+		word := ""
+		for i := n; i > 0; i /= 26 {
+			word += string(rune('a' + i%26))
+		}
+		return ordered.Str(v.Text() + " " + word)
+	}
+	messages := make([]ordered.Value, len(r.Messages))
+	for i, m := range r.Messages {
+		m = m.With("content", next(m.At("content")))
+		calls := slices.Clone(m.At("tool_calls").Items())
+		for j, call := range calls {
+			f := call.At("function")
+			arguments := f.At("arguments")
+			for _, member := range arguments.Members() {
+				arguments = arguments.With(member.Key, next(member.Value))
+			}
+			calls[j] = call.With("function", f.With("arguments", arguments))
+		}
+		if len(calls) > 0 {
+			m = m.With("tool_calls", ordered.ArrayOf(calls...))
+		}
+		messages[i] = m
+	}
+	r.Messages = messages
+	return r
+}
+
 // size renders a request of a size under a setting; false where the template refuses it.
-func (s *Subject) size(g *grown, d dimension, n int, set setting) (chattemplate.Observation, bool) {
-	r := d.make(n)
+func (s *Subject) size(g *grown, d dimension, r chat.Request, n int,
+	set setting) (chattemplate.Observation, bool) {
 	if len(set) > 0 {
 		if g.set += max(n*manyOf/d.large, 1); g.set > mostSet {
 			g.cut = true
@@ -537,12 +613,21 @@ func checkGrown(s *Subject, find finder) {
 	if !s.heard(find) {
 		return
 	}
-	if g := s.grown(); g.planted != "" {
-		find(g.at, "%s", g.planted)
+	if found := s.grown().planted; found.text != "" {
+		find(found.at, "%s", found.text)
 		return
 	}
 	if !s.findLooks(find) {
 		s.findDays(find)
+	}
+}
+
+func checkRepetition(s *Subject, find finder) {
+	if !s.heard(find) {
+		return
+	}
+	if found := s.grown().repeated; found.text != "" {
+		find(found.at, "%s", found.text)
 	}
 }
 

@@ -67,6 +67,13 @@ func TestGrown(t *testing.T) {
 		{"a switch", "START", "{% if effort == 'high' %}Think long.{% endif %}", ""},
 		{"too many messages and a switch", "START",
 			"{% if thinking and messages|length > 5000 %}TURN{% endif %}", "A141"},
+		{"equal answers", "START", "{% if messages|map(attribute='content')|list|length > 12 + " +
+			"messages|map(attribute='content')|unique|list|length %}TURN{% endif %}", repeats},
+		{"equal calls", "EACH", "{% if loop.index > 9 and m.tool_calls and " +
+			"m.tool_calls == messages[loop.index0 - 2].tool_calls %}TURN{% endif %}", repeats},
+		{"calls of one function", "EACH", "{% if loop.index > 9 and m.tool_calls and " +
+			"m.tool_calls[0].function.name == messages[1].tool_calls[0].function.name %}TURN" +
+			"{% endif %}", plants},
 		{"a year", "START", "{% if strftime_now('%Y') > '2026' %}TURN{% endif %}", plants},
 		{"a day", "START", "{% if strftime_now('%Y-%m-%d') == '2026-12-24' %}TURN{% endif %}", plants},
 		{"a month and a day", "START", "{% if strftime_now('%m')|int == 7 and " +
@@ -129,11 +136,13 @@ func TestGrown(t *testing.T) {
 				}
 				text = strings.ReplaceAll(text, place, inserted)
 			}
-			src := subject.New("t.jinja", "{# assay:ignore A140 it is meant to be #}"+text).Limited(
+			src := subject.New("t.jinja", "{# assay:ignore A140 it is meant to be #}"+
+				"{# assay:ignore A154 so it is #}"+text).Limited(
 				engine.Limits{Render: jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20,
 					Depth: 100}, TotalSteps: 2_000_000}) // as --untrusted has them
 			found := ""
-			for _, res := range Template(src, Options{Only: []string{plants, "A141", TooCostly}}) {
+			only := []string{plants, repeats, "A141", TooCostly}
+			for _, res := range Template(src, Options{Only: only}) {
 				if res.Status == rule.Passed || found != "" {
 					continue
 				}

@@ -184,7 +184,8 @@ func checkEmptyReasoning(s *Subject, find finder) {
 		return
 	}
 	prompt, err := s.fitted(talk(userTurn, answerTurn, userTurn2), false, false)
-	for rest := prompt.text; judged(find, err); {
+	_, history, _ := strings.Cut(prompt.text, "USERNEEDLE")
+	for rest := history; judged(find, err); {
 		_, after, ok := strings.Cut(rest, r.Open.Text)
 		if !ok {
 			return
@@ -193,6 +194,10 @@ func checkEmptyReasoning(s *Subject, find finder) {
 			open := len(prompt.text) - len(after) - len(r.Open.Text)
 			find(prompt.at(open), "an answer without reasoning is written with "+
 				"an empty block: %s", report.Quote(prompt.text, open))
+			if s.Template.Caps().Needs.ReasoningField == "" {
+				find(prompt.at(open), "nothing ever fills the block: the template reads no reasoning: "+
+					"%s", report.Quote(prompt.text, open))
+			}
 			return
 		}
 		rest = after

@@ -315,6 +315,9 @@ func lastNeedle(text string) int {
 // each kind alone; where each is the same everywhere, that of all kinds.
 func checkSpacing(s *Subject, find finder) {
 	s.checkSeams(find)
+	if s.quiet(checkOpened) {
+		s.checkFeeds(find)
+	}
 	if !s.quiet(checkClosed) || s.findSpacing(find) {
 		return
 	}

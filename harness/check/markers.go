@@ -307,6 +307,7 @@ func checkPaired(s *Subject, find finder) {
 	headers := s.headers()
 	s.checkHalves(find, keys, all, headers)
 	s.checkOpeners(find, all, headers)
+	s.checkEmptyPairs(find)
 	s.checkCrossed(find, headers)
 	sections := s.quiet(checkCallsClosed)
 	turns := s.quiet(checkClosed) && s.quiet(checkOpened)
@@ -334,6 +335,58 @@ func checkPaired(s *Subject, find finder) {
 			jsonString(text), p.first.what,
 			report.Quote(p.first.in.text, p.first.at), plural(p.ill, "conversation"),
 			plural(p.well, "conversation"), p.first.in.Name)
+	}
+}
+
+// checkEmptyPairs looks for prompts in which reasoning that is left out has both of its markers in
+// one place, and the closing one alone in another.
+func (s *Subject) checkEmptyPairs(find finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	open, end := strings.TrimSpace(r.Open.Text), strings.TrimSpace(r.Close.Text)
+	if open == "" || end == "" {
+		return
+	}
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		own := t.own()[:t.tail()]
+		last, before := t.begins(), 0 // the last question: many write older answers otherwise
+		for i, span := range t.spans {
+			switch {
+			case t.kinds[i] != conversation.Question:
+			case span.to > 0:
+				last = max(last, span.from)
+			default:
+				last = max(last, before)
+			}
+			before = max(before, span.to)
+		}
+		for _, part := range [...]span{{t.begins(), last}, {last, len(own)}} {
+			alone, both := -1, false
+			for at := part.from; at < part.to; {
+				next := strings.Index(own[at:part.to], end)
+				if next < 0 {
+					break
+				}
+				at += next
+				before := strings.TrimRight(own[:at], " \n")
+				empty := strings.HasSuffix(before, open)
+				both = both || empty
+				if !empty && alone < 0 && !mentioned(own, marker{at: at, to: at + len(end)}) &&
+					!strings.HasSuffix(before, "\x00") &&
+					strings.LastIndex(before, open) <= strings.LastIndex(before, end) {
+					alone = at
+				}
+				at += len(end)
+			}
+			if alone >= 0 && both {
+				find(t.at(alone), "%s stands alone, and elsewhere in this prompt after %s: %s\n"+
+					"conversation: %s", jsonString(end), jsonString(open),
+					report.Quote(t.text, alone), t.Name)
+				return
+			}
+		}
 	}
 }
 
@@ -383,11 +436,11 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 		if p.opens == p.closes || headers[key] || p.start {
 			continue
 		}
-		least := enough
+		least, times := enough, few
 		if p.opens && slashed >= enough { // all else is an element with two halves
-			least = few
+			least, times = few, 1
 		}
-		if h := halves[key]; h != nil && !h.whole && h.n >= least && h.n > few*h.others {
+		if h := halves[key]; h != nil && !h.whole && h.n >= least && h.n > times*h.others {
 			t, m := h.first.in, h.first
 			text := t.text[m.at:m.to]
 			switch {
@@ -472,7 +525,7 @@ func (s *Subject) checkOpeners(find finder, all map[string]*pairs, headers map[s
 			case others < few:
 			case again:
 				what = "and opened again while it is open"
-			case unicode.IsLetter(word):
+			case word != 0 && !unicode.IsSpace(word) && word != '<':
 				if count[m.key]++; count[m.key] >= enough {
 					what = "though the template has both halves of others"
 				}
@@ -734,6 +787,8 @@ func checkGlued(s *Subject, find finder) {
 				find(t.at(at), "a heading does not begin its line: %s\nconversation: %s",
 					report.Quote(t.text, at), t.Name)
 				return
+			case idBeside(before, r) && word(b):
+				this = seam{t.kinds[messageOf(r)].String(), "its id, or the id into it"}
 			case right && before.Role == jinja.Literal && word(b) && endsBlock(t.own()[:from]):
 				this = seam{t.kinds[messageOf(r)].String(), "the end of a block of the template"}
 			case right && word(a) && word(b) && (before.Role == jinja.Literal ||
@@ -750,6 +805,23 @@ func checkGlued(s *Subject, find finder) {
 			}
 		}
 	}
+}
+
+// idBeside reports whether two texts of one call follow each other at once, of which one is its id.
+func idBeside(a, b jinja.Run) bool {
+	x, field := cutCall(a.Path)
+	y, other := cutCall(b.Path)
+	return x != "" && x == y && field != other && (field == ".id" || other == ".id")
+}
+
+// cutCall cuts the path of a text of a call after the call; "" where it is of none.
+func cutCall(path string) (call, field string) {
+	at := strings.Index(path, ".tool_calls[")
+	if at < 0 {
+		return "", ""
+	}
+	end := strings.IndexByte(path[at:], ']')
+	return path[:at+end+1], path[at+end+1:]
 }
 
 // instructs reports whether messages of a kind are instructions, which share a turn with blocks of
@@ -803,6 +875,9 @@ func lastWord(text string) string {
 	return text[strings.LastIndexAny(text, " \n>")+1:]
 }
 
+// assignment is a short text that nobody writes twice on purpose: to=user, say.
+var assignment = regexp.MustCompile(`^\s*[a-z_]{2,}[=:]\s*\w+\s*$`)
+
 // shortest is the length from which on a text that stands there twice is no chance, in bytes.
 const shortest = 8
 
@@ -826,6 +901,7 @@ func checkRepeated(s *Subject, find finder) {
 			}
 			words := len(strings.TrimSpace(text)) >= shortest && strings.ContainsFunc(text,
 				unicode.IsLetter)
+			words = words || assignment.MatchString(text)
 			if !words || seen[where(two.Off)] || !t.allOwn(from, two.To) {
 				continue
 			}

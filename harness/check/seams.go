@@ -1,6 +1,8 @@
 package check
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -157,5 +159,53 @@ func (s *Subject) checkSeams(find finder) {
 		find(odd.in.at(max(odd.at-1, 0)), "no line feed stands between the text of %s and the "+
 			"marker %s it, though the texts of others have one there: %s\nconversation: %s",
 			article(who.String()), side, report.Quote(odd.in.text, odd.at), odd.in.Name)
+	}
+}
+
+// fedAt tells of the places of a template that write a marker whether a line feed follows it there.
+type fedAt struct {
+	fed  map[int]bool // by the place
+	in   *talked      // the first prompt in which none follows
+	at   int
+	bare int // places where none follows
+}
+
+// checkFeeds looks for a marker that a line feed follows in all places that write it except one.
+func (s *Subject) checkFeeds(find finder) {
+	all := map[string]*fedAt{}
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		own := t.own()
+		for m := range t.markers() {
+			if m.spoken || m.to == len(own) || strings.IndexByte("`'\").,", own[m.to]) >= 0 {
+				continue
+			}
+			f := all[own[m.at:m.to]]
+			if f == nil {
+				f = &fedAt{fed: map[int]bool{}}
+				all[own[m.at:m.to]] = f
+			}
+			w, ok := t.o.Trace.WriteAt(m.at)
+			fed, known := f.fed[w.Off]
+			switch now := own[m.to] == '\n'; {
+			case !ok:
+			case !known:
+				f.fed[w.Off] = now
+				if !now {
+					f.bare++
+					f.in, f.at = t, m.to
+				}
+			case fed && !now:
+				f.bare = few // it hangs on something else
+			}
+		}
+	}
+	for _, marker := range slices.Sorted(maps.Keys(all)) {
+		if f := all[marker]; f.bare == 1 && len(f.fed) > 3 {
+			find(f.in.at(f.at-1), "a line feed follows %s in all places that write it "+
+				"except this one: %s\nconversation: %s", jsonString(marker), report.Quote(f.in.text, f.at), f.in.Name)
+		}
 	}
 }

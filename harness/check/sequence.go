@@ -1,6 +1,8 @@
 package check
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -432,6 +434,7 @@ func checkNamed(s *Subject, find finder) {
 			return
 		}
 	}
+	s.checkMarked(find)
 	q, ok := s.sequence()
 	if !ok {
 		return
@@ -448,6 +451,76 @@ func checkNamed(s *Subject, find finder) {
 		find(t.in.at(t.from), "the header of %s names no role: %s\n%s", t.name(),
 			t.show(t.from), times)
 	})
+}
+
+// checkMarked looks for a kind of message whose header begins with a word, where those of others
+// begin with a marker, and for text of the template's own that the end of a turn follows and that
+// lacks the marker which all headers have.
+func (s *Subject) checkMarked(find finder) {
+	f, ok := s.frame()
+	if !ok {
+		return
+	}
+	marked, common := 0, map[string]int{}
+	for _, header := range f.headers {
+		seen := map[string]bool{}
+		for m := range eachMarker(header) {
+			if text := header[m.at:m.to]; !seen[text] {
+				seen[text] = true
+				common[text]++
+			}
+			if m.at == 0 {
+				marked++
+			}
+		}
+	}
+	for kind := conversation.System; kind <= conversation.Result; kind++ {
+		header := f.headers[kind]
+		r, _ := utf8.DecodeRuneInString(header)
+		if marked <= few || marked+1 < len(f.headers) || !unicode.IsLetter(r) {
+			continue
+		}
+		for _, g := range s.gaps() {
+			if rest, ok := f.after(g); ok && g.after == kind && strings.HasPrefix(rest, header) {
+				_, at := g.of(header)
+				find(g.in.at(at), "the header of %s begins with no marker, as those of others "+
+					"do: %s\nconversation: %s", article(kind.String()),
+					report.Quote(g.in.text, at), g.in.Name)
+				return
+			}
+		}
+	}
+	for _, marker := range slices.Sorted(maps.Keys(common)) {
+		if n := common[marker]; n == len(f.headers) && n > few && s.lacksMarker(find, f, marker) {
+			return
+		}
+	}
+}
+
+// lacksMarker reports whether a turn of the template's own lacks the marker that all headers have.
+func (s *Subject) lacksMarker(find finder, f frame, marker string) bool {
+	for _, g := range s.gaps() {
+		if !strings.Contains(g.text, f.closer) {
+			continue
+		}
+		off := g.at
+		for {
+			n := strings.Index(g.in.text[off:g.to], f.closer)
+			if n < 0 {
+				break
+			}
+			body := g.in.text[off : off+n]
+			if off > g.at && strings.ContainsFunc(body, unicode.IsLetter) &&
+				!strings.Contains(body, marker) {
+				find(g.in.at(off), "a turn of the template's own lacks %s, which the headers of "+
+					"others have: %s\nconversation: %s", jsonString(marker),
+					report.Quote(g.in.text, off), g.in.Name)
+				return true
+			}
+			off += n + len(f.closer)
+		}
+	}
+	return false
 }
 
 // show quotes a prompt where a turn ends or begins.

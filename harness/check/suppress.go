@@ -33,7 +33,8 @@ func suppressionsOf(text string, outside map[string]string) []*suppression {
 }
 
 // never are the rules that nothing suppresses: without them the others are not heard.
-var never = []string{"A001", "A002", "A098", "A099", knowsTests, plants, TooCostly, ToolsRequired}
+var never = []string{"A001", "A002", "A098", "A099", knowsTests, plants, repeats, TooCostly,
+	ToolsRequired}
 
 // Suppressed returns the rules that the comments of a template suppress. In a gate, a new revision
 // may suppress those rules that the accepted one suppresses ([Options].Accepted).

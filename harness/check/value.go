@@ -133,7 +133,9 @@ func checkTaggedPython(s *Subject, find finder) {
 		if err == nil && strings.Count(odd.text, form.printed) >
 			strings.Count(plain.text, form.printed) {
 			find(odd.of(form.printed), "%s is written as %s", form.value, form.printed)
-			return
+			if form.value.Kind() != ordered.Object { // the others are of one sort
+				return
+			}
 		}
 	}
 }
