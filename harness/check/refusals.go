@@ -78,14 +78,14 @@ func checkCrashes(s *Subject, find finder) { s.findCrashes(find, false) }
 
 func checkPartsCrash(s *Subject, find finder) {
 	s.findCrashes(find, true)
-	if err, other := s.partsRefused(); err != nil && other != "" {
+	if other, err := s.partsRefused(); err != nil && other != "" {
 		find(nowhere, "a question in parts ends in an error, though the parts of %s are "+
 			"written: %w", article(other), err)
 	}
 }
 
 func checkPartsRefused(s *Subject, find finder) {
-	if err, other := s.partsRefused(); err != nil && other == "" {
+	if other, err := s.partsRefused(); err != nil && other == "" {
 		find(nowhere, "a question in parts ends in an error: %w", err)
 	}
 }
@@ -93,12 +93,12 @@ func checkPartsRefused(s *Subject, find finder) {
 // partsRefused returns the error in which a question in parts ends, with the kind of another
 // message that is written the same in parts and as a text; "": there is none. It renders unfitted:
 // the engine joins parts for a template that does not take them, and others do not.
-func (s *Subject) partsRefused() (err error, other string) {
+func (s *Subject) partsRefused() (other string, err error) {
 	if _, err = s.raw(talk(userTurn), false); err != nil {
-		return nil, "" // A002 is about it
+		return "", nil // A002 is about it
 	}
 	if _, err = s.raw(talk(userParts), false); err == nil {
-		return nil, ""
+		return "", nil
 	}
 	inParts := func(m ordered.Value) ordered.Value {
 		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))
@@ -122,10 +122,10 @@ func (s *Subject) partsRefused() (err error, other string) {
 		text, err1 := s.raw(c.in(c.message), kind == conversation.Result)
 		parts, err2 := s.raw(c.in(inParts(c.message)), kind == conversation.Result)
 		if err1 == nil && err2 == nil && text.has(c.needle) && text.text == parts.text {
-			return err, kind.String()
+			return kind.String(), err
 		}
 	}
-	return err, ""
+	return "", err
 }
 
 // inParts reports whether content comes in parts in a message that is not a user's.
