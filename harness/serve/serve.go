@@ -56,6 +56,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -301,6 +302,9 @@ func (s *Server) only(method string, p wire.Protocol,
 		case r.Method != method:
 			w.Header().Set("Allow", method)
 			err = &wire.Refusal{Reason: wire.Method, Message: "use " + method}
+		case len(s.keys) == 0 && !fromHere(r):
+			err = &wire.Refusal{Reason: wire.Unauthorized, Message: "a page of another site asks " +
+				"this server, which has no API keys; give it some (--keys)"}
 		case !s.knows(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			err = &wire.Refusal{Reason: wire.Unauthorized, Message: "the API key is missing or " +
@@ -364,6 +368,21 @@ func (s *Server) knows(r *http.Request) bool {
 		found |= subtle.ConstantTimeCompare(sum[:], key[:])
 	}
 	return found == 1
+}
+
+// fromHere reports whether a request is from a program, or from a page of this very server. A
+// browser sends the origin of the page that asks with each POST: of another site, or of one whose
+// name has come to mean this machine.
+func fromHere(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Host != r.Host {
+		return false
+	}
+	return u.Hostname() == "localhost" || net.ParseIP(u.Hostname()) != nil
 }
 
 func (s *Server) refuse(w http.ResponseWriter, p wire.Protocol, r *wire.Refusal) int {

@@ -241,6 +241,56 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestOrigins has pages of other sites ask a server on this machine, as a browser does for them.
+// Where it has no keys they are refused, also under a name that has come to mean this machine.
+func TestOrigins(t *testing.T) {
+	up := &servetest.Upstream{Dialect: "vllm", Write: agent(t)}
+	open := start(t, "qwen3", up, nil, openai.Limits{})
+	keyed := start(t, "qwen3", up, func(o *serve.Options) { o.Keys = []string{"sk-one"} },
+		openai.Limits{})
+	const path = "/v1/chat/completions"
+	ask := func(url, origin, host, key string) int {
+		t.Helper()
+		r, err := http.NewRequest("POST", url+path,
+			strings.NewReader(fmt.Sprintf(requests[path], "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "text/plain") // no question of leave goes before it
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		r.Header.Set("X-Api-Key", key)
+		if host != "" {
+			r.Host = host
+		}
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+		return a.StatusCode
+	}
+	here := strings.TrimPrefix(open, "http://")
+	for _, c := range []struct {
+		origin, host string
+		want         int
+	}{
+		{"", "", 200}, {"", "gateway.example", 200}, {open, "", 200},
+		{"https://evil.example", "", 401}, {"null", "", 401}, {"file://", "", 401},
+		{"http://evil.example:8000", "evil.example:8000", 401},
+		{"http://localhost:3000", "", 401}, {"http://" + here + ".evil.example", "", 401},
+		{"http://%zz", "", 401},
+	} {
+		if got := ask(open, c.origin, c.host, ""); got != c.want {
+			t.Errorf("origin %q, host %q: %d, want %d", c.origin, c.host, got, c.want)
+		}
+	}
+	if got := ask(keyed, "https://page.example", "", "sk-one"); got != 200 {
+		t.Errorf("a page that has a key: %d", got)
+	}
+}
+
 // TestCancel has a client go away in mid-stream: the back end hears of it.
 func TestCancel(t *testing.T) {
 	up := &servetest.Upstream{Dialect: "vllm", Pause: 5 * time.Millisecond,
