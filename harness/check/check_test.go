@@ -387,6 +387,10 @@ func TestOtherForms(t *testing.T) {
 		`{% endif %}{% endfor %}{% endif %}<|end|>{% endfor %}` +
 		`{% if add_generation_prompt %}<|assistant|>{% endif %}`
 	for _, c := range []struct{ rule, template, want string }{
+		{"A071", `{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<think>{{ m.reasoning_content or '' }}</think>
+{% endif %}{{ m.content }}</{{ m.role }}>
+{% endfor %}{% if not add_generation_prompt %}<assistant><think>
+{% endif %}`, "A071"},
 		{"A071", `{% for message in messages %}[INST] {{ message.content }} [/INST]
 {% endfor %}`, ""},
 		{"A019", `{% for message in messages %}Speaker {{ message.role }}: {{ message.content }}

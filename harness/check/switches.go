@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
@@ -163,7 +164,10 @@ func checkAsked(s *Subject, find finder) {
 		})
 		more, longer := strings.CutPrefix(not.text, asked.text)
 		more = strings.TrimSpace(more)
-		inverted := longer && more != "" && strings.Contains(turn, more)
+		header, follows := strings.CutPrefix(turn, tail)
+		header = strings.TrimSpace(header)
+		inverted := longer && more != "" && (strings.Contains(turn, more) || follows &&
+			strings.ContainsFunc(header, unicode.IsLetter) && strings.HasPrefix(more, header))
 		switch {
 		case inverted:
 			find(not.at(len(not.text)-1), "the prompt goes on with %s where no generation prompt "+
