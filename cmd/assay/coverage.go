@@ -1,9 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/subject"
 )
 
 var coverageCommand = command{
@@ -14,23 +19,39 @@ var coverageCommand = command{
 template's own comparisons suggest, until every branch was taken or no more is to be tried. Each
 line is shown with how many of its outcomes were reached: each if, elif and inline if true and
 false, where an absent else counts, each loop entered and repeated. Those that no request reached
-follow the line, with the reason where it is proven that none can.`,
+follow the line, with the reason where it is proven that none can. Of a template that renders none
+of the grammar's conversations the errors are named, and a request that it renders if one is found.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		seed := flags.Uint64("seed", 1, "draw the conversations from this `SEED`")
 		tries := flags.Int("tries", conversation.UsualRenders, "try `N` conversations at most")
 		s.flags(flags)
 		return func(c *call) error {
-			t, err := s.template(c)
+			src, err := s.source(c)
 			if err != nil {
 				return err
+			}
+			// A template that renders no probe has branches all the same.
+			t, err := chattemplate.Compile(src.Places(), src.BOS, src.EOS, subject.Now)
+			if err != nil {
+				return &failure{err}
+			}
+			var bound []ordered.Member
+			if compiled, err := src.Compile(); err == nil {
+				if err := exhausted(compiled); err != nil {
+					return err
+				}
+				t, bound = compiled.ChatTemplate(), compiled.Caps().Needs.Bound
+			} else if errors.Is(err, engine.ErrExhausted) {
+				return &failure{err}
+			} else {
+				t.Limits = s.limits.of(c).Render
 			}
 			grammar := conversation.Usual()
 			if *seed != grammar.Seed {
 				grammar = conversation.New(*seed)
 			}
-			x := conversation.Explore(t.ChatTemplate(), grammar, t.Caps().Needs.Bound, *tries,
-				nil)
+			x := conversation.Explore(t, grammar, bound, *tries, nil)
 			if s.json {
 				return writeJSON(c.stdout, x.Value())
 			}

@@ -79,25 +79,34 @@ func stdinOnce(names ...string) error {
 // template compiles the command's first argument. A template that does not compile is a verdict,
 // not wrong usage.
 func (s *step) template(c *call) (*engine.Template, error) {
-	if err := stdinOnce(c.args[0], s.request, s.tools); err != nil {
-		return nil, err
-	}
-	src, err := c.open(c.args[0])
+	src, err := s.source(c)
 	if err != nil {
 		return nil, err
 	}
-	o := engine.Options{Limits: s.limits.of(c)}
-	if s.tokenizer != "" {
-		if o.Vocabulary, err = tokenizer.Vocabulary(s.tokenizer); err != nil {
-			return nil, err
-		}
-		s.vocabulary = o.Vocabulary
-	}
-	t, err := subject.With([]subject.Source{src}, o)[0].Compile()
+	t, err := src.Compile()
 	if err != nil {
 		return nil, &failure{err}
 	}
 	return t, exhausted(t)
+}
+
+// source opens the template with the options that were asked for.
+func (s *step) source(c *call) (src subject.Source, err error) {
+	if err := stdinOnce(c.args[0], s.request, s.tools); err != nil {
+		return src, err
+	}
+	src, err = c.open(c.args[0])
+	if err != nil {
+		return src, err
+	}
+	o := engine.Options{Limits: s.limits.of(c)}
+	if s.tokenizer != "" {
+		if o.Vocabulary, err = tokenizer.Vocabulary(s.tokenizer); err != nil {
+			return src, err
+		}
+		s.vocabulary = o.Vocabulary
+	}
+	return subject.With([]subject.Source{src}, o)[0], nil
 }
 
 // open opens a template, and names the one of several.

@@ -20,9 +20,38 @@ type Exploration struct {
 	Coverage      jinja.Coverage // of all that were tried
 	Derived       jinja.Coverage // of those of the grammar alone, which clients send
 	Renders       int            // how many were tried
+	Refused       int            // how many of those ended in an error
+	Refusals      []Refusal      // of the grammar's conversations, in their order
+	Rendered      *Conversation  // the first one that did not; nil: none
 	// Proofs are the reasons why some outcomes are out of any request's reach.
 	Proofs map[reach.Outcome]string
 	Bound  []ordered.Member
+}
+
+// Refusal is an error in which conversations ended.
+type Refusal struct {
+	Text  string // its first line
+	Count int
+}
+
+// ended notes how the render of a conversation ended.
+func (x *Exploration) ended(c Conversation, err error) {
+	switch {
+	case err == nil:
+		if x.Rendered == nil {
+			x.Rendered = &c
+		}
+		return
+	case !c.Beyond:
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		at := slices.IndexFunc(x.Refusals, func(r Refusal) bool { return r.Text == text })
+		if at < 0 {
+			at = len(x.Refusals)
+			x.Refusals = append(x.Refusals, Refusal{Text: text})
+		}
+		x.Refusals[at].Count++
+	}
+	x.Refused++
 }
 
 // Counts returns how many outcomes the renders reached of how many that count. That a loop had

@@ -146,7 +146,27 @@ func (x *Exploration) String() string {
 		}
 	}
 	fmt.Fprintf(&b, "%s\n%d conversations reach them, of %d "+
-		"that were tried\n", x.Summary(), len(x.Conversations), x.Renders)
+		"that were tried\n%s", x.Summary(), len(x.Conversations), x.Renders, x.refusals())
+	return b.String()
+}
+
+// refusals names the errors of a template that renders no conversation of the grammar, and the
+// first one of the search that it renders.
+func (x *Exploration) refusals() string {
+	if x.Rendered != nil && !x.Rendered.Beyond || len(x.Refusals) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("the template renders none of the conversations that clients send:\n")
+	for _, r := range x.Refusals {
+		fmt.Fprintf(&b, "  %d times: %s\n", r.Count, r.Text)
+	}
+	if x.Rendered == nil {
+		fmt.Fprintf(&b, "and none of the %d that were made of them\n", x.Renders)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "of those that were made of them it renders %d, first: %s\n",
+		x.Renders-x.Refused, x.Template.Vars(x.Rendered.Input(x.Bound)))
 	return b.String()
 }
 
@@ -183,5 +203,6 @@ func (x *Exploration) Value() ordered.Value {
 		ordered.MemberOf("outcomes", ordered.Int(all)),
 		ordered.MemberOf("conversations", ordered.Int(len(x.Conversations))),
 		ordered.MemberOf("tried", ordered.Int(x.Renders)),
+		ordered.MemberOf("refused", ordered.Int(x.Refused)),
 		ordered.MemberOf("sites", ordered.ArrayOf(sites...)))
 }

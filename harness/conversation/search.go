@@ -64,7 +64,8 @@ const enough = 3
 func (s *searcher) try(c Conversation) bool {
 	s.Renders++
 	var one jinja.Coverage
-	_, _ = s.Template.Cover(c.Input(s.Bound), &one) // a refusal reaches something, too
+	_, err := s.Template.Cover(c.Input(s.Bound), &one) // a refusal reaches something, too
+	s.ended(c, err)
 	rare := len(s.pool) < enough
 	for i, site := range s.Template.Sites() {
 		for _, o := range site.Kind.Outcomes() {
