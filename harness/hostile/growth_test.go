@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ const (
 	maxMemory = 1 << 30          // bytes of the heap
 	maxBlocks = 5_000_000_000    // which take a few seconds
 	maxGrowth = 1.2
+	// smallMemory is up to how many bytes the allocations of a run do not count. Renders use the
+	// memory of earlier ones again, up to some size, and allocations jump where that ends.
+	smallMemory = 64 << 20
 )
 
 // cost is a line that growth prints.
@@ -40,8 +44,8 @@ type cost struct {
 // TestGrowth lets everything that strangers give grow along every dimension that it has, each in a
 // process of its own, and holds memory, time and their growth to the bounds. Growth is counted in
 // blocks of code that ran and in bytes that were allocated, so that neither the machine nor its
-// load matter. Counting takes time, so a program without counters shows how long the largest inputs
-// take.
+// load matter. Counting makes a program four times as slow, so a program without counters shows how
+// long the largest inputs take.
 func TestGrowth(t *testing.T) {
 	dir := t.TempDir()
 	build := func(name string, flags ...string) string {
@@ -66,39 +70,51 @@ func TestGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, to := 4<<10, 16<<10
+	counted := []int{4 << 10, 8 << 10, 16 << 10}
 	if *whole {
-		to = 1 << 20
+		counted = []int{4 << 10, 16 << 10, 64 << 10}
 	}
 	for line := range strings.Lines(string(list)) {
 		fields := strings.Split(strings.TrimSpace(line), "\t")
 		door, generator := fields[0], fields[1]
-		if thorough := fields[2] == "true"; thorough && !*whole && *only == "" ||
+		thorough := fields[2] == "true"
+		if thorough && !*whole && *only == "" ||
 			!strings.Contains(door+": "+generator, *only) {
 			continue
 		}
 		t.Run(door+"/"+generator, func(t *testing.T) {
 			t.Parallel()
-			hold(t, costs(t, program, door, generator, from, to))
+			hold(t, costs(t, program, door, generator, counted))
 			if *whole {
-				for _, c := range costs(t, timed, door, generator, from, to) {
-					if took := time.Duration(c.Millis) * time.Millisecond; took > maxTime ||
-						c.Peak > maxMemory {
-						t.Errorf("%d bytes take %v and %d MiB, more "+
-							"than %v and %d MiB", c.Bytes, took, c.Peak>>20, maxTime, maxMemory>>20)
-					}
-				}
+				hold(t, costs(t, timed, door, generator, sizes(thorough)))
 			}
 		})
 	}
 }
 
+// sizes are those of the inputs of a run without counters, up to a megabyte. Those of a door that is
+// a part of another one, or like one, grow fourfold.
+func sizes(thorough bool) (all []int) {
+	times := 2
+	if thorough {
+		times = 4
+	}
+	for size := 4 << 10; size <= 1<<20; size *= times {
+		all = append(all, size)
+	}
+	return all
+}
+
 // costs runs a generator.
-func costs(t *testing.T, program, door, generator string, from, to int) (all []cost) {
+func costs(t *testing.T, program, door, generator string, sizes []int) (all []cost) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
-	run := exec.CommandContext(ctx, program, door, generator, fmt.Sprint(from), fmt.Sprint(to))
+	args := []string{door, generator}
+	for _, size := range sizes {
+		args = append(args, fmt.Sprint(size))
+	}
+	run := exec.CommandContext(ctx, program, args...)
 	var out, log bytes.Buffer
 	run.Stdout, run.Stderr = &out, &log
 	if err := run.Run(); err != nil {
@@ -117,7 +133,7 @@ func costs(t *testing.T, program, door, generator string, from, to int) (all []c
 // hold holds costs to the bounds. Tables and lists double now and then, so growth is measured over
 // two doublings of the input.
 func hold(t *testing.T, all []cost) {
-	for i, c := range all {
+	for _, c := range all {
 		t.Logf("%8d bytes: %10d blocks, %5d MiB allocated, peak %4d MiB, %5d ms, %s",
 			c.Bytes, c.Blocks, c.Memory>>20, c.Peak>>20, c.Millis, c.Error)
 		if c.Error != "" && !c.Limit {
@@ -127,10 +143,14 @@ func hold(t *testing.T, all []cost) {
 			t.Errorf("%d bytes run %d blocks and take %d MiB, more "+
 				"than %d and %d MiB", c.Bytes, c.Blocks, c.Peak>>20, maxBlocks, maxMemory>>20)
 		}
-		if i < 2 || c.Limit || all[i-2].Limit { // a run that a limit cut off cost less
+		if took := time.Duration(c.Millis) * time.Millisecond; c.Blocks == 0 && took > maxTime {
+			t.Errorf("%d bytes take %v, more than %v", c.Bytes, took, maxTime)
+		}
+		at := slices.IndexFunc(all, func(was cost) bool { return was.Size*4 == c.Size })
+		if at < 0 || c.Limit || all[at].Limit { // a run that a limit cut off cost less
 			continue
 		}
-		was := all[i-2]
+		was := all[at]
 		grown := float64(c.Bytes) / float64(was.Bytes)
 		if grown < 1.1 { // a number in the input grows instead
 			grown = float64(c.Size) / float64(was.Size)
@@ -139,7 +159,7 @@ func hold(t *testing.T, all []cost) {
 			t.Errorf("%.1f times the input runs %.1f "+
 				"times the blocks", grown, float64(c.Blocks)/float64(was.Blocks))
 		}
-		if exceeds(float64(was.Memory), float64(c.Memory), grown, 16<<20) {
+		if exceeds(float64(was.Memory), float64(c.Memory), grown, smallMemory) {
 			t.Errorf("%.1f times the input allocates %.1f "+
 				"times the memory", grown, float64(c.Memory)/float64(was.Memory))
 		}
