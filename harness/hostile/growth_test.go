@@ -92,8 +92,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// sizes are those of the inputs of a run without counters, up to a megabyte. Those of a door that is
-// a part of another one, or like one, grow fourfold.
+// sizes are those of the inputs of a run without counters, up to a megabyte. Where a door is a part
+// of another one, or like one, they grow fourfold.
 func sizes(thorough bool) (all []int) {
 	times := 2
 	if thorough {
