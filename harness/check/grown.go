@@ -162,6 +162,7 @@ type grown struct {
 	coverage jinja.Coverage  // of all of them
 	known    map[string]bool // the words that follow each other in short ones
 	set      int             // how much was rendered under the settings
+	left     int64           // of the budget before the first of them
 	cut      bool            // some settings were not tried at all numbers
 	planted  news            // with messages that differ, too
 	repeated news            // with equal messages alone
@@ -315,7 +316,13 @@ func unlike(r chat.Request) chat.Request {
 func (s *Subject) size(g *grown, d dimension, r chat.Request, n int,
 	set setting) (chattemplate.Observation, bool) {
 	if len(set) > 0 {
-		if g.set += max(n*manyOf/d.large, 1); g.set > mostSet {
+		budget := s.Template.ChatTemplate().Budget
+		if budget != nil && g.left == 0 {
+			g.left = budget.Left()
+		}
+		// the other rules need most of the budget
+		g.set += max(n*manyOf/d.large, 1)
+		if g.set > mostSet || budget != nil && budget.Left() < g.left/4*3 {
 			g.cut = true
 			return chattemplate.Observation{}, false
 		}
