@@ -209,6 +209,10 @@ func (s *Subject) grow() *grown {
 // growAll renders requests that grow along each dimension under a setting: large ones, and those of
 // some counts.
 func (s *Subject) growAll(g *grown, set setting, large bool, counts []int) {
+	if len(set) > 0 && g.repeated.text != "" { // its long prompts are costly, and told of
+		g.cut = true
+		return
+	}
 	for _, d := range dimensions {
 		var sizes []int
 		if large {
@@ -237,6 +241,10 @@ func (s *Subject) growAlong(g *grown, d dimension, set setting, sizes []int) {
 	}
 	varied := false // the short requests whose messages differ are known
 	for _, n := range sizes {
+		if g.repeated.text != "" && n != d.large {
+			g.cut = true
+			continue
+		}
 		o, ok := s.size(g, d, d.make(n), n, set)
 		if !ok {
 			continue
