@@ -60,10 +60,12 @@ const (
 	mostOf      = 512     // as long as they ask for no more messages than this,
 	mostText    = 1 << 17 // and for no longer texts
 
-	mostSwitches = 8       // so many variables of a template are set,
-	mostSettings = 16      // in so many ways,
-	mostAt       = 300     // at so many of a thing at most,
-	mostSet      = 160_000 // and so many messages, calls, tools and parts are rendered under them
+	mostSwitches = 8      // so many variables of a template are set,
+	mostSettings = 9      // in so many ways,
+	mostAt       = 300    // at so many of a thing at most,
+	mostSet      = 80_000 // and so many messages, calls, tools and parts are rendered under them
+
+	mostSteps = 450_000 // so many steps take the requests that grow under no setting
 )
 
 // dimension is a way in which requests grow. It is tried at the sizes from 1 to small, at large,
@@ -162,8 +164,8 @@ type grown struct {
 	coverage jinja.Coverage  // of all of them
 	known    map[string]bool // the words that follow each other in short ones
 	set      int             // how much was rendered under the settings
-	left     int64           // of the budget before the first of them
-	cut      bool            // some settings were not tried at all numbers
+	least    int64           // of the budget must be left
+	cut      bool            // not all numbers were tried under all settings
 	planted  news            // with messages that differ, too
 	repeated news            // with equal messages alone
 }
@@ -177,6 +179,10 @@ type news struct {
 // grow renders short requests and long ones, under each setting of the template's switches.
 func (s *Subject) grow() *grown {
 	g := &grown{known: map[string]bool{}}
+	budget := s.Template.ChatTemplate().Budget
+	if budget != nil {
+		g.least = max(1, budget.Left()-mostSteps)
+	}
 	for _, t := range s.talks() {
 		if t.err == nil {
 			g.coverage.Add(&t.o.Coverage)
@@ -197,6 +203,12 @@ func (s *Subject) grow() *grown {
 	}
 	settings := s.settings()
 	s.growAll(g, nil, true, counts)
+	if g.cut {
+		return g
+	}
+	if budget != nil {
+		g.least = budget.Left() / 4 * 3 // the other rules need most of it
+	}
 	for _, set := range settings {
 		s.growAll(g, set, true, nil)
 	}
@@ -209,10 +221,6 @@ func (s *Subject) grow() *grown {
 // growAll renders requests that grow along each dimension under a setting: large ones, and those of
 // some counts.
 func (s *Subject) growAll(g *grown, set setting, large bool, counts []int) {
-	if len(set) > 0 && g.repeated.text != "" { // its long prompts are costly, and told of
-		g.cut = true
-		return
-	}
 	for _, d := range dimensions {
 		var sizes []int
 		if large {
@@ -234,18 +242,24 @@ func (s *Subject) growAll(g *grown, set setting, large bool, counts []int) {
 // short ones have not, and that one of the size whose messages differ has, too.
 func (s *Subject) growAlong(g *grown, d dimension, set setting, sizes []int) {
 	clear(g.known)
-	for n := 1; n <= d.small; n++ {
-		if o, ok := s.size(g, d, d.make(n), n, set); ok {
-			g.learn(o)
+	varied := g.repeated.text != "" // equal messages have shown what they bring about
+	render := func(n int) (chattemplate.Observation, bool) {
+		r := d.make(n)
+		if varied {
+			r = unlike(r)
+		}
+		return s.size(g, d, r, n, set)
+	}
+	learn := func() {
+		for n := 1; n <= d.small; n++ {
+			if o, ok := render(n); ok {
+				g.learn(o)
+			}
 		}
 	}
-	varied := false // the short requests whose messages differ are known
+	learn()
 	for _, n := range sizes {
-		if g.repeated.text != "" && n != d.large {
-			g.cut = true
-			continue
-		}
-		o, ok := s.size(g, d, d.make(n), n, set)
+		o, ok := render(n)
 		if !ok {
 			continue
 		}
@@ -253,22 +267,21 @@ func (s *Subject) growAlong(g *grown, d dimension, set setting, sizes []int) {
 		if !some {
 			continue
 		}
-		for n := 1; n <= d.small && !varied; n++ {
-			if o, ok := s.size(g, d, unlike(d.make(n)), n, set); ok {
-				g.learn(o)
+		if !varied {
+			varied = true
+			learn()
+			other, ok := render(n)
+			at, differ := g.news(other)
+			if g.cut {
+				return
 			}
-		}
-		varied = true
-		other, ok := s.size(g, d, unlike(d.make(n)), n, set)
-		at, differ := g.news(other)
-		if ok && !differ {
-			if g.repeated.text == "" {
+			if ok && !differ {
 				g.repeated = told(o, off, d, fmt.Sprintf("%d equal %s%s", n, d.name, set))
+				continue
 			}
-			continue
-		}
-		if differ {
-			o, off = other, at
+			if differ {
+				o, off = other, at
+			}
 		}
 		g.planted = told(o, off, d, fmt.Sprintf("%d %s%s", n, d.name, set))
 		return
@@ -324,17 +337,13 @@ func unlike(r chat.Request) chat.Request {
 func (s *Subject) size(g *grown, d dimension, r chat.Request, n int,
 	set setting) (chattemplate.Observation, bool) {
 	if len(set) > 0 {
-		budget := s.Template.ChatTemplate().Budget
-		if budget != nil && g.left == 0 {
-			g.left = budget.Left()
-		}
-		// the other rules need most of the budget
 		g.set += max(n*manyOf/d.large, 1)
-		if g.set > mostSet || budget != nil && budget.Left() < g.left/4*3 {
-			g.cut = true
-			return chattemplate.Observation{}, false
-		}
 		r.Kwargs = ordered.ObjectOf(set...)
+	}
+	budget := s.Template.ChatTemplate().Budget
+	if g.set > mostSet || budget != nil && budget.Left() < g.least {
+		g.cut = true
+		return chattemplate.Observation{}, false
 	}
 	o, err := s.Template.ChatTemplate().Observe(s.Template.Caps().Fit(r).Input)
 	s.Template.ChatTemplate().Budget.Spend(int64(len(o.String)) / bytesPerStep)
@@ -765,8 +774,8 @@ func checkThresholds(s *Subject, find finder) {
 			"bytes", s.onlyWay(coverage, t), manyOf, longText)
 	}
 	if s.grown().cut {
-		find(nowhere, "not exercised: the template names many numbers and reads many switches, and "+
-			"not every number was tried under every setting of them")
+		find(nowhere, "not exercised: the template takes many steps, or names many numbers and "+
+			"reads many switches, and not every number was tried under every setting of them")
 	}
 	for _, t := range thresholds {
 		if t.site < 0 {
