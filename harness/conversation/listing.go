@@ -9,6 +9,7 @@ import (
 
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/reach"
 )
 
@@ -65,8 +66,10 @@ func (x *Exploration) Decisions() []Decision {
 	return all
 }
 
-// maxLines bounds the lines that a summary names.
-const maxLines = 8
+const (
+	maxLines = 8        // so many lines does a summary name
+	maxShown = 16 << 10 // so many bytes are shown of a line of the template, and of a request
+)
 
 // Summary says in a line how much of the template was exercised, and which lines decide something
 // that no request reached, or only one that was made for it: a rule has judged the others alone.
@@ -140,7 +143,8 @@ func (x *Exploration) String() string {
 		if all > 0 {
 			counts = fmt.Sprintf("%d/%d", reached, all)
 		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%5d %5s | %s", i+1, counts, line), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%5d %5s | %s", i+1, counts,
+			source.Cut(line, maxShown)), " ") + "\n")
 		for _, text := range missing {
 			b.WriteString("            ! " + text + "\n")
 		}
@@ -166,7 +170,8 @@ func (x *Exploration) refusals() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "of those that were made of them it renders %d, first: %s\n",
-		x.Renders-x.Refused, x.Template.Vars(x.Rendered.Input(x.Bound)))
+		x.Renders-x.Refused,
+		source.Cut(x.Template.Vars(x.Rendered.Input(x.Bound)).String(), maxShown))
 	return b.String()
 }
 
