@@ -84,7 +84,10 @@ func (tr *training) run(c *call) error {
 			return err
 		}
 	}
-	report := train.Look(src, t, vocabulary, tr.seed)
+	report, err := train.Look(src, vocabulary, tr.seed)
+	if err != nil {
+		return &failure{err}
+	}
 	if tr.json {
 		if err := writeJSON(c.data(), report.Value()); err != nil {
 			return err

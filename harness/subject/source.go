@@ -29,6 +29,7 @@ type Source struct {
 	// of them a server takes depends on the server.
 	Shadowed []string
 
+	options     engine.Options // that it is compiled with
 	compile     func() (*engine.Template, error)
 	unreachable func() map[reach.Outcome]string
 	places      *source.Source // the text, which finds its positions once
@@ -80,11 +81,12 @@ func sourceOf(file string, src engine.Source) Source {
 
 // Limited returns the source with limits on its renders; zero: the defaults.
 func (s Source) Limited(l engine.Limits) Source {
-	return s.with(engine.Options{Now: Now, Limits: l})
+	return With([]Source{s}, engine.Options{Limits: l})[0]
 }
 
 func (s Source) with(o engine.Options) Source {
 	src := s.Source
+	s.options = o
 	s.places = source.New(s.Name, s.Text)
 	places := s.places
 	s.unreachable = sync.OnceValue(func() map[reach.Outcome]string {
@@ -267,8 +269,9 @@ func ReadJSON(name string, stdin io.Reader) (ordered.Value, error) {
 	return v, nil
 }
 
-// WithText returns the source with another text, such as one that was edited.
+// WithText returns the source with another text, such as one that was edited. They come together:
+// what the renders of one take is missing to the other.
 func (s Source) WithText(text string) Source {
 	s.Source.Text = text
-	return s.Limited(engine.Limits{})
+	return s.with(s.options)
 }

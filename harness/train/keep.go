@@ -38,12 +38,21 @@ const maxKept = 4
 // the text with which its generation prompt opens an answer. The switch goes beside the conditions
 // that decide about such text; where the history never writes the generation prompt's text, it gets
 // a copy of it. The patch is proven: without the switch every conversation renders as before; with
-// it every turn is kept, more prompts are, and no answer lacks anything.
+// it every turn is kept, more prompts are, and no answer lacks anything. The error wraps
+// [engine.ErrExhausted] where the limits of the source end the search or the proof, as of [Tag].
 func Keep(src subject.Source, seed uint64) (*Keeping, error) {
 	t, err := src.Compile()
 	if err != nil {
 		return nil, err
 	}
+	kept, err := keep(src, t, seed)
+	if ended := t.Exhausted(); ended != nil {
+		return nil, ended
+	}
+	return kept, err
+}
+
+func keep(src subject.Source, t *engine.Template, seed uint64) (*Keeping, error) {
 	inputs := Inputs(t, seed)
 	before := Prefixes(t, inputs)
 	if before.broken() == 0 {
@@ -138,6 +147,9 @@ func (k *keeper) step(now kept) (best kept, found bool) {
 	first := now.prefix.first()
 	one := Prefixes(t, k.switched[first:first+1]).broken()
 	for _, e := range c.edits {
+		if t.Exhausted() != nil {
+			break
+		}
 		text, _ := syntax.Apply(now.text, e)
 		is, err := compile(k.src, text)
 		if err != nil || Prefixes(is, k.switched[first:first+1]).broken() >= one {

@@ -29,8 +29,13 @@ type Report struct {
 }
 
 // Look finds the facts that matter for training with a template, and with the vocabulary of a
-// tokeniser, which may be nil.
-func Look(src subject.Source, t *engine.Template, v *engine.Vocabulary, seed uint64) *Report {
+// tokeniser, which may be nil. The error wraps [engine.ErrExhausted] where the limits of the source
+// end the look, as of [Tag]; a template that gets no tags is none.
+func Look(src subject.Source, v *engine.Vocabulary, seed uint64) (*Report, error) {
+	t, err := src.Compile()
+	if err != nil {
+		return nil, err
+	}
 	r := &Report{Source: src, Arguments: "text", Content: "text"}
 	c := t.Caps()
 	if c.ObjectArguments {
@@ -87,7 +92,10 @@ func Look(src subject.Source, t *engine.Template, v *engine.Vocabulary, seed uin
 		}
 	}
 	r.Tagged, r.Err = Tag(src, seed)
-	return r
+	if err := t.Exhausted(); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // String returns the report in lines for people.

@@ -80,12 +80,23 @@ var ErrUntaggable = errors.New("the tags cannot be placed")
 // maxRounds bounds how often mixed parts are split.
 const maxRounds = 8
 
-// Tag puts tags into a template. The error wraps [ErrUntaggable] where that cannot be done.
+// Tag puts tags into a template. The error wraps [ErrUntaggable] where that cannot be done, and
+// [engine.ErrExhausted] where the limits of the source end the search or the proof. They bound all
+// renders of the template and of its edited texts together.
 func Tag(src subject.Source, seed uint64) (*Tagged, error) {
 	was, err := src.Compile()
 	if err != nil {
 		return nil, err
 	}
+	tagged, err := tag(src, was, seed)
+	// A search that was cut short has found too little, so none of its results holds.
+	if ended := was.Exhausted(); ended != nil {
+		return nil, ended
+	}
+	return tagged, err
+}
+
+func tag(src subject.Source, was *engine.Template, seed uint64) (*Tagged, error) {
 	tagged := &Tagged{Source: src, Text: src.Text}
 	if hasTags(was) {
 		tagged.Tags = true
@@ -106,6 +117,9 @@ func Tag(src subject.Source, seed uint64) (*Tagged, error) {
 	}
 	if err := tagged.tag(was, inputs, false); err == nil {
 		return tagged, nil
+	}
+	if err := was.Exhausted(); err != nil {
+		return nil, err
 	}
 	// Where one place of the template writes headers and parts of answers alike, its headers count.
 	tagged.Text, tagged.Steps, tagged.Headers = src.Text, nil, true
@@ -165,11 +179,21 @@ func (tagged *Tagged) Mended() *fix.Mended {
 	return &fix.Mended{Source: tagged.Source, Text: tagged.Text, Steps: tagged.Steps}
 }
 
-// compile compiles another text of a template.
+// bytesPerStep is how many bytes of a template that is read count as a step of a render.
+const bytesPerStep = 32
+
+// compile compiles another text of a template, within the limits of the template and with the steps
+// that are left to it. The reading of the text takes steps too.
 func compile(src subject.Source, text string) (*engine.Template, error) {
-	s := src.Source
-	s.Text = text
-	return engine.Compile(s, engine.Options{Now: subject.Now})
+	was, err := src.Compile()
+	if err != nil {
+		return nil, err
+	}
+	was.ChatTemplate().Budget.Spend(int64(len(text) / bytesPerStep))
+	if err := was.Exhausted(); err != nil {
+		return nil, err
+	}
+	return src.WithText(text).Compile()
 }
 
 // hasTags reports whether a template has tags.

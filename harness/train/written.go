@@ -35,7 +35,8 @@ func role(m ordered.Value) string { return m.At("role").Text() }
 
 // Render renders a conversation for training and finds the model's text in it (E3, E9): of each
 // answer the text after the header, and after the part that the generation prompt has there
-// already, up to and with the end of the turn. It fails where the header of an answer is not found.
+// already, up to and with the end of the turn. It fails where the header of an answer is not found,
+// and where the limits of the template have ended the look at it.
 func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 	in.Generate = false
 	obs, err := t.ChatTemplate().Observe(in)
@@ -92,7 +93,7 @@ func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 		}
 		at = max(at, to)
 	}
-	return r, nil
+	return r, t.Exhausted()
 }
 
 // edges returns, for each message, where its text begins and ends in a rendering, -1 where it has

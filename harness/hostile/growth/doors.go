@@ -14,6 +14,8 @@ func doors() []door {
 			compiled(func(t *engine.Template) error { t.Verify(); return nil })},
 		{"diff", true, templates, revised},
 		{"fix", true, templates, mended},
+		{"train", true, templates, trained},
+		{"train --keep", true, templates, keptTurns},
 		{"coverage", true, templates, compiled(explored)},
 		{"page", true, templates, viewed},
 		{"emit", true, templates, compiled(emitted)},

@@ -18,6 +18,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/service"
 	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/train"
 )
 
 // untrusted are the limits of `assay check --untrusted`.
@@ -238,6 +239,31 @@ func mended(text string) error {
 		return fmt.Errorf("%w: %w", errLimit, m.Exhausted)
 	}
 	return nil
+}
+
+// trained looks for the facts of a template that matter for training, and places the tags.
+func trained(text string) error {
+	r, err := train.Look(source(text), nil, 1)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errLimit, err)
+	}
+	n := len(r.String()) + len(r.Value().String())
+	if n > 64*len(text)+1<<20 {
+		return fmt.Errorf("a report of %d bytes", n)
+	}
+	return nil // a template that gets no tags is refused as it has to be
+}
+
+// keptTurns looks for a patch that keeps earlier turns.
+func keptTurns(text string) error {
+	kept, err := train.Keep(source(text), 1)
+	switch {
+	case errors.Is(err, engine.ErrExhausted):
+		return fmt.Errorf("%w: %w", errLimit, err)
+	case err == nil && len(kept.Mended.Text) > 64*len(text)+1<<20:
+		return fmt.Errorf("a patch of %d bytes", len(kept.Mended.Text))
+	}
+	return nil // most templates have nothing to be mended
 }
 
 // explored looks for conversations that reach a template's branches, and lists these.
