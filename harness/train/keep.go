@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -141,15 +142,10 @@ func (k *keeper) step(now kept) (best kept, found bool) {
 	if err != nil {
 		return best, false
 	}
-	c := candidates{src: now.text, spans: spans}
-	c.conditions(tree.Body)
-	c.copies(tree.Body, k.header)
+	c := candidates{t: t, src: now.text, spans: spans}
 	first := now.prefix.first()
 	one := Prefixes(t, k.switched[first:first+1]).broken()
-	for _, e := range c.edits {
-		if t.Exhausted() != nil {
-			break
-		}
+	for e := range c.edits(tree.Body, k.header) {
 		text, _ := syntax.Apply(now.text, e)
 		is, err := compile(k.src, text)
 		if err != nil || Prefixes(is, k.switched[first:first+1]).broken() >= one {
@@ -270,9 +266,34 @@ func (k *keeper) same(is *engine.Template) bool {
 
 // candidates are edits that may make a template keep more.
 type candidates struct {
+	t     *engine.Template
 	src   string
 	spans *syntax.Spans
-	edits []fix.Edit
+	yield func(fix.Edit) bool
+	done  bool // no more are asked for, or the limits of the template are met
+}
+
+// edits returns the candidates. There may be the square of the template's length of them, so each
+// is made when it is tried.
+func (c *candidates) edits(list []syntax.Stmt, header string) iter.Seq[fix.Edit] {
+	return func(yield func(fix.Edit) bool) {
+		c.yield = yield
+		c.conditions(list)
+		c.copies(list, header)
+	}
+}
+
+// try yields a candidate.
+func (c *candidates) try(e fix.Edit) {
+	if c.spend(e.Text); !c.done {
+		c.done = !c.yield(e)
+	}
+}
+
+// spend takes the steps for a text that is made of the template's.
+func (c *candidates) spend(text string) {
+	c.t.ChatTemplate().Budget.Spend(int64(len(text) / bytesPerStep))
+	c.done = c.done || c.t.Exhausted() != nil
 }
 
 // text returns the source of an expression.
@@ -294,47 +315,56 @@ func (c *candidates) conditions(list []syntax.Stmt) {
 			return
 		}
 		span, text := c.spans.Expr(test), c.text(test)
-		c.edits = append(c.edits,
-			fix.Edit{From: span.From, To: span.To, Text: "(" + Switch + " or (" + text + "))"},
-			fix.Edit{From: span.From, To: span.To, Text: "(not " + Switch + " and (" + text + "))"})
+		c.try(fix.Edit{From: span.From, To: span.To, Text: "(" + Switch + " or (" + text + "))"})
+		c.try(fix.Edit{From: span.From, To: span.To,
+			Text: "(not " + Switch + " and (" + text + "))"})
 	})
 }
 
 // copies writes the text with which the generation prompt opens an answer at each place of the
 // loops: around a part of the output, as an operand, as the other branch of a condition.
 func (c *candidates) copies(list []syntax.Stmt, header string) {
-	for _, block := range c.blocks(list, header) {
+	var places []func(text string)
+	walk(list, func(n syntax.Node, looped bool) {
+		if !looped {
+			return
+		}
+		switch n := n.(type) {
+		case *syntax.Output:
+			for _, part := range n.Parts {
+				if k, ok := part.(*syntax.Const); !ok || k.Kind != syntax.Data {
+					places = append(places, func(text string) { c.around(part, text) })
+				}
+			}
+		case *syntax.If:
+			tags := c.spans.Tags(n) // an elif has no end of its own
+			if len(tags) > 1 && len(n.Elif) == 0 && n.Else == nil {
+				end := tags[len(tags)-1].From
+				left, _, _ := strings.Cut(strings.TrimPrefix(c.src[end:], "{%"), "endif")
+				places = append(places, func(text string) {
+					c.try(fix.Edit{From: end, To: end,
+						Text: "{%" + strings.TrimSpace(left) + " else %}{{ " + text + " }}"})
+				})
+			}
+		}
+	})
+	if places == nil {
+		return
+	}
+	c.blocks(list, header, func(block string) {
 		text := "(" + block + " if " + Switch + " else '')"
-		walk(list, func(n syntax.Node, looped bool) {
-			if !looped {
+		for _, place := range places {
+			if c.done {
 				return
 			}
-			switch n := n.(type) {
-			case *syntax.Output:
-				for _, part := range n.Parts {
-					c.around(part, text)
-				}
-			case *syntax.If:
-				tags := c.spans.Tags(n) // an elif has no end of its own
-				if len(tags) > 1 && len(n.Elif) == 0 && n.Else == nil {
-					end := tags[len(tags)-1].From
-					left, _, _ := strings.Cut(strings.TrimPrefix(c.src[end:], "{%"), "endif")
-					c.edits = append(c.edits, fix.Edit{From: end, To: end,
-						Text: "{%" + strings.TrimSpace(left) + " else %}{{ " + text + " }}"})
-				}
-			}
-		})
-	}
+			place(text)
+		}
+	})
 }
 
 // around writes a text before and after a part of an output, and between its operands.
 func (c *candidates) around(part syntax.Expr, text string) {
-	if k, ok := part.(*syntax.Const); ok && k.Kind == syntax.Data {
-		return
-	}
-	insert := func(at int, text string) {
-		c.edits = append(c.edits, fix.Edit{From: at, To: at, Text: text})
-	}
+	insert := func(at int, text string) { c.try(fix.Edit{From: at, To: at, Text: text}) }
 	tag := c.spans.Print(part)
 	left, right := tagSigns(c.src[tag.From:tag.To])
 	insert(tag.To, "{{ "+text+" "+right+"}}")
@@ -365,12 +395,12 @@ func (c *candidates) around(part syntax.Expr, text string) {
 	operands(part)
 }
 
-// blocks returns expressions of the text that the generation prompt writes after the header: the
+// blocks visits expressions of the text that the generation prompt writes after the header: the
 // ends of the branches that are taken only where a prompt is asked for.
-func (c *candidates) blocks(list []syntax.Stmt, header string) (all []string) {
+func (c *candidates) blocks(list []syntax.Stmt, header string, visit func(block string)) {
 	walk(list, func(n syntax.Node, _ bool) {
 		branch, ok := n.(*syntax.If)
-		if !ok || !asksForPrompt(branch.Test) {
+		if !ok || c.done || !asksForPrompt(branch.Test) {
 			return
 		}
 		operands, ok := c.operands(branch.Body)
@@ -378,6 +408,9 @@ func (c *candidates) blocks(list []syntax.Stmt, header string) (all []string) {
 			return
 		}
 		for i, operand := range operands {
+			if c.done {
+				return
+			}
 			rest := operands[i+1:]
 			if k, ok := operand.expr.(*syntax.Const); ok {
 				at := strings.LastIndex(k.Text, header)
@@ -387,15 +420,15 @@ func (c *candidates) blocks(list []syntax.Stmt, header string) (all []string) {
 				}
 			}
 			if len(rest) > 0 {
-				all = append(all, sum(rest))
+				visit(sum(rest))
 			}
 			if len(rest) == 1 && rest[0].test != "" { // an answer may have one of them already
 				w := rest[0]
-				all = append(all, choose(w.test, w.then, "''"), choose(w.test, "''", w.other))
+				visit(choose(w.test, w.then, "''"))
+				visit(choose(w.test, "''", w.other))
 			}
 		}
 	})
-	return all
 }
 
 // asksForPrompt reports whether a condition asks whether a prompt is wanted.
@@ -465,6 +498,9 @@ func (c *candidates) operands(list []syntax.Stmt) (all []written, ok bool) {
 func (c *candidates) choice(branch *syntax.If, elif []*syntax.If, other []syntax.Stmt) (w written,
 	ok bool) {
 	texts := [2]string{"''", "''"}
+	if c.done {
+		return w, false
+	}
 	for i, list := range [2][]syntax.Stmt{branch.Body, other} {
 		if i == 1 && len(elif) > 0 {
 			next, ok := c.choice(elif[0], elif[1:], other)
@@ -482,7 +518,9 @@ func (c *candidates) choice(branch *syntax.If, elif []*syntax.If, other []syntax
 			texts[i] = sum(all)
 		}
 	}
-	return chosen(c.text(branch.Test), texts[0], texts[1]), true
+	w = chosen(c.text(branch.Test), texts[0], texts[1])
+	c.spend(w.text) // the texts of a chain of branches contain each other
+	return w, true
 }
 
 // flatten appends the operands of a chain of + and ~.

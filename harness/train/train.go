@@ -33,8 +33,10 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
@@ -223,6 +225,10 @@ func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose 
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUntaggable, err)
 	}
+	marks, err := marksOf(is)
+	if err != nil {
+		return err
+	}
 	for i, in := range inputs {
 		for _, generate := range []bool{false, true} {
 			in.Generate = generate
@@ -244,7 +250,7 @@ func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose 
 		if loose {
 			r.Held = append(r.Held, r.Headers...)
 		}
-		marked, err := Marked(is, in)
+		marked, err := marks.of(in)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrUntaggable, err)
 		}
@@ -286,17 +292,33 @@ func (r *Rendering) matches(marked []Span) bool {
 
 // Marked returns the spans that the tags of a template mark in a conversation.
 func Marked(t *engine.Template, in chattemplate.Input) ([]Span, error) {
+	m, err := marksOf(t)
+	if err != nil {
+		return nil, err
+	}
+	return m.of(in)
+}
+
+// marks are the tags of a template.
+type marks struct {
+	t      *engine.Template
+	tagged []syntax.Span // in order; they do not overlap
+}
+
+// marksOf reads the tags of a template.
+func marksOf(t *engine.Template) (*marks, error) {
 	src := t.ChatTemplate().Source
 	tree, spans, err := syntax.ParseSpans(source.New(src.Name, src.Text))
 	if err != nil {
 		return nil, err
 	}
-	var tagged []syntax.Span
+	m := &marks{t: t}
 	var find func(list []syntax.Stmt)
 	find = func(list []syntax.Stmt) {
 		for _, s := range list {
 			if _, ok := s.(*syntax.Generation); ok {
-				tagged = append(tagged, spans.Stmt(s))
+				m.tagged = append(m.tagged, spans.Stmt(s))
+				continue
 			}
 			for _, body := range bodies(s) {
 				find(body)
@@ -304,24 +326,28 @@ func Marked(t *engine.Template, in chattemplate.Input) ([]Span, error) {
 		}
 	}
 	find(tree.Body)
-	obs, err := t.ChatTemplate().Observe(in)
+	return m, nil
+}
+
+// of returns the spans that the tags mark in a conversation.
+func (m *marks) of(in chattemplate.Input) (out []Span, err error) {
+	obs, err := m.t.ChatTemplate().Observe(in)
 	if err != nil {
 		return nil, err
 	}
-	var out []Span
 	for off := 0; off < len(obs.String); {
 		w, ok := obs.Trace.PrintAt(off)
 		if !ok {
 			break
 		}
-		for _, s := range tagged {
-			if s.From <= w.Off && w.Off < s.To {
-				if n := len(out); n > 0 && out[n-1].To == w.From {
-					out[n-1].To = w.To
-				} else {
-					out = append(out, Span{w.From, w.To})
-				}
-				break
+		i, _ := slices.BinarySearchFunc(m.tagged, w.Off, func(s syntax.Span, off int) int {
+			return cmp.Compare(s.To, off+1)
+		})
+		if i < len(m.tagged) && m.tagged[i].From <= w.Off {
+			if n := len(out); n > 0 && out[n-1].To == w.From {
+				out[n-1].To = w.To
+			} else {
+				out = append(out, Span{w.From, w.To})
 			}
 		}
 		off = w.To

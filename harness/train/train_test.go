@@ -59,6 +59,58 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestLimits gives a template fewer and fewer steps: the results of Tag, Keep and Look are those
+// without a bound, or the error that names the limit.
+func TestLimits(t *testing.T) {
+	const text = `{%- for m in messages %}{%- if m.role == 'assistant' %}` +
+		`{{- '<a>' ~ m.content ~ '</a>' }}{%- else %}{{- '<u>' ~ m.content ~ '</u>' }}` +
+		`{%- endif %}{%- endfor %}{%- if add_generation_prompt %}{{- '<a><think>' }}{%- endif %}`
+	src := subject.New("t.jinja", text)
+	for name, run := range map[string]func(subject.Source) (string, error){
+		"tag": func(src subject.Source) (string, error) {
+			tagged, err := train.Tag(src, 1)
+			if err != nil {
+				return "", err
+			}
+			return tagged.Text, nil
+		},
+		"keep": func(src subject.Source) (string, error) {
+			kept, err := train.Keep(src, 1)
+			if err != nil {
+				return "", err
+			}
+			return kept.Mended.Text, nil
+		},
+		"look": func(src subject.Source) (string, error) {
+			report, err := train.Look(src, nil, 1)
+			if err != nil {
+				return "", err
+			}
+			return report.String(), report.Err
+		},
+	} {
+		want, err := run(src)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		ended, whole := 0, 0
+		for steps := int64(1 << 24); steps > 64; steps /= 3 {
+			got, err := run(src.Limited(engine.Limits{TotalSteps: steps}))
+			switch {
+			case err == nil && got == want:
+				whole++
+			case !errors.Is(err, engine.ErrExhausted) || !strings.Contains(err.Error(), "steps"):
+				t.Errorf("%s with %d steps: got %q, %v", name, steps, got, err)
+			default:
+				ended++
+			}
+		}
+		if ended == 0 || whole == 0 {
+			t.Errorf("%s: %d runs end in the limit, and %d do not", name, ended, whole)
+		}
+	}
+}
+
 // untaggable are the templates of the corpus whose model's text is written by places that write
 // other text too, and cannot be divided.
 var untaggable = map[string]bool{

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/goassay/assay/engine"
+import (
+	"slices"
+
+	"github.com/goassay/assay/engine"
+)
 
 // doors returns all readers of foreign input, with the generators of their inputs.
 func doors() []door {
@@ -15,7 +19,7 @@ func doors() []door {
 		{"diff", true, templates, revised},
 		{"fix", true, templates, mended},
 		{"train", true, templates, trained},
-		{"train --keep", true, templates, keptTurns},
+		{"train --keep", true, slices.Concat(templates, prompts), keptTurns},
 		{"coverage", true, templates, compiled(explored)},
 		{"page", true, templates, viewed},
 		{"emit", true, templates, compiled(emitted)},

@@ -168,6 +168,32 @@ var templates = []generator{
 	}},
 }
 
+// prompts are templates whose generation prompt grows, and whose turns are not kept.
+var prompts = []generator{
+	{"prompts and places", dropping(times("{% if add_generation_prompt %}<x%d>{% endif %}"),
+		times("{{ m.content }}"))},
+	{"operands of a prompt", dropping(func(n int) string {
+		return "{% if add_generation_prompt %}" + times("{{ a%d }}")(n) + "{% endif %}"
+	}, times("{{ m.content }}"))},
+	{"branches of a prompt", dropping(func(n int) string {
+		return "{% if add_generation_prompt %}{% if a %}{% else %}{% if b %}b" +
+			times("{% elif a == %d %}c")(n) + "{% endif %}{% endif %}{% endif %}"
+	}, times("{{ m.content }}"))},
+	{"conditions that drop", dropping(func(int) string { return "" },
+		times("{% if not loop.last and m.role == 'r%d' %}a{% endif %}"))},
+}
+
+// dropping returns a template that drops the content of answers that are not the last message, with
+// half of the text in its generation prompt and half in its answers.
+func dropping(prompt, answer func(int) string) func(int) string {
+	return func(n int) string {
+		return "{% for m in messages %}{{ '<|' ~ m.role ~ '|>' }}{% if m.role == 'assistant' %}" +
+			"{{ m.content if loop.last }}{% if m.role == 'none' %}" + answer(n/2) +
+			"{% endif %}{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}" +
+			"{% if add_generation_prompt %}<|assistant|><t>{% endif %}" + prompt(n/2)
+	}
+}
+
 // source returns a template as --untrusted reads it.
 func source(text string) subject.Source { return subject.New("t.jinja", text).Limited(untrusted) }
 
