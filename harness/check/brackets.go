@@ -26,17 +26,18 @@ var bracketRules = []lookout{
 		Fix:    "Close each bracket; tojson of the whole value never forgets one."},
 		Group: groupLint, Find: checkListsBalanced},
 	{Rule: rule.Rule{ID: "A151", Name: "call-not-json", Severity: rule.Error,
-		Short: "A call begins and ends as JSON does, and is none: a comma, a colon or a quote is " +
-			"missing.",
+		Short: "A call begins and ends as JSON does, and is not valid JSON: a comma, a colon, a " +
+			"quote or a value is missing.",
 		Damage: "The model learns to write JSON that no parser reads.",
-		Fix: "Write the missing character, and compare with the instructions; tojson of the " +
-			"whole call never forgets one."},
+		Fix: "Write the text that is missing, and compare with the instructions. The filter " +
+			"tojson on the whole call cannot leave anything out."},
 		Group: groupLint, Find: checkCallsJSON},
 	{Rule: rule.Rule{ID: "A152", Name: "list-not-json", Severity: rule.Warning,
-		Short: "A tool's description or a result begins and ends as JSON does, and is none.",
-		Damage: "The model reads a notation that it has not seen in training, and mixes it into " +
-			"its calls.",
-		Fix: "Write the missing character; tojson of the whole value never forgets one."},
+		Short: "A tool's description or a result begins and ends as JSON does, and is not valid JSON.",
+		Damage: "The model cannot tell where a value ends, and may write its calls in the same " +
+			"broken way.",
+		Fix: "Write a text with the filter tojson, which adds the quotes; on the whole value it " +
+			"cannot leave anything out."},
 		Group: groupLint, Find: checkListsJSON},
 }
 

@@ -31,12 +31,12 @@ var grownRules = []lookout{
 		Fix: "Write the same text whatever the number of messages, calls and tools, the texts " +
 			"and the day."}, Group: groupLint, Find: checkGrown},
 	{Rule: rule.Rule{ID: repeats, Name: "text-at-a-repetition", Severity: rule.Warning,
-		Short: "The template writes words of its own where messages or calls repeat each other so " +
-			"many times, and not where as many differ.",
-		Damage: "A model that rightly asks again, whether a job has ended, say, is told to stop by " +
-			"words that nobody sent; short tests do not show them.",
-		Fix: "Leave it to the client to stop a model that repeats itself, or let a variable " +
-			"switch it on."}, Group: groupLint, Find: checkRepetition},
+		Short: "The template adds words of its own once equal messages or calls have come a number " +
+			"of times, and does not where as many differ.",
+		Damage: "A model that repeats a call for a good reason, such as to see whether a job has " +
+			"ended, is told to stop by words that nobody sent. Short tests do not show them.",
+		Fix: "Let the client stop a model that repeats itself, or write the words only where a " +
+			"variable of the request asks for them."}, Group: groupLint, Find: checkRepetition},
 	{Rule: rule.Rule{ID: "A141", Name: "threshold-not-exercised", Severity: rule.Warning,
 		Short: "A condition on a number had the same outcome in all requests that were tried, " +
 			"long ones too.",

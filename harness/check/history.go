@@ -52,12 +52,13 @@ var historyRules = []lookout{
 		Fix: "Keep the text after the end of the reasoning: content.split('</think>')[-1]."},
 		Group: groupLint, Find: checkInlineReasoning},
 	{Rule: rule.Rule{ID: "A148", Name: "reasoning-of-some-turns", Severity: rule.Warning,
-		Short: "Before the last question, some turns keep their reasoning and others like them " +
-			"lose it.",
-		Damage: "The model was trained to see the reasoning of its present turn, or of all; here it " +
-			"sees that of old turns, too, and long conversations fill up with it.",
-		Fix: "Find the last question: go through the messages from the end, and stop at the " +
-			"first question that comes."}, Group: groupLint, Find: checkOlderReasoning},
+		Short: "Among the answers before the last question, some keep their reasoning and others " +
+			"of the same form lose it.",
+		Damage: "Models are trained to see the reasoning since the last question, or all of it. " +
+			"Here old reasoning stays in the prompt without a plan, and takes up room.",
+		Fix: "Keep all reasoning, or that after the last question alone. To find this question, " +
+			"go through the messages from the end, and stop at the first one of a user."},
+		Group: groupLint, Find: checkOlderReasoning},
 	{Rule: rule.Rule{ID: "A145", Name: "prompt-forbids-calls", Severity: rule.Error,
 		Short: "The generation prompt begins an answer in a way in which no call begins, though " +
 			"the request has tools.",

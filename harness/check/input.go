@@ -35,11 +35,11 @@ var inputRules = []lookout{
 		Fix: "Write the content of every " +
 			"message, of every role."}, Group: groupLint, Find: checkMessages},
 	{Rule: rule.Rule{ID: "A153", Name: "history-unwritten", Severity: rule.Warning,
-		Short: "The template knows no tools and writes the last messages of a conversation alone.",
-		Damage: "If it is meant for a model that judges or translates one text, nothing; with any " +
-			"other the model answers a conversation that it has not seen.",
-		Fix: "Write every message; raise an exception where the model can read one text " +
-			"only."}, Group: groupLint, Find: checkHistory},
+		Short: "The template knows no tools, and writes only the last messages of a conversation.",
+		Damage: "None with a model that judges or translates one text, as guards do. Any other " +
+			"model answers without the messages before.",
+		Fix: "Write every message. If the model reads one text only, call raise_exception for " +
+			"longer conversations."}, Group: groupLint, Find: checkHistory},
 	{Rule: rule.Rule{ID: "A015", Name: "tool-result-dropped", Severity: rule.Error,
 		Short:  "The result of a tool does not reach the prompt.",
 		Damage: "The model calls the tool again and again, or makes the result up.",

@@ -37,9 +37,10 @@ var stepRules = []lookout{
 		Find: checkJoined},
 	{Rule: rule.Rule{ID: "A150", Name: "call-in-line", Severity: rule.Note,
 		Short: "A call after another one begins a line, and a call after a text does not.",
-		Damage: "If the model was trained to begin a line there, its history shows it another " +
-			"spelling.",
-		Fix: "Write the line feed before every call that something stands before."},
+		Damage: "If the model was trained to begin each call on a line of its own, the history " +
+			"shows it another form; if the line feed only parts calls, nothing.",
+		Fix: "Write the line feed before the first call, too, where the message has a text; " +
+			"leave it where the model was trained without it."},
 		Group: groupLint, Find: checkBeside},
 	{Rule: rule.Rule{ID: "A087", Name: "step-rewritten", Severity: rule.Warning,
 		Short: "While calls go on, the next step changes the prompt before it.",

@@ -35,11 +35,12 @@ var refusalRules = []lookout{
 		Fix: "Write the content of every role by " +
 			"the same macro."}, Group: groupLint, Find: checkPartsCrash},
 	{Rule: rule.Rule{ID: "A149", Name: "parts-refused", Severity: rule.Note,
-		Short: "Content in parts, as the protocol permits it, ends in an error in the messages of " +
-			"every role.",
-		Damage: "A client that sends all content in parts gets an error, unless its server joins " +
-			"them to a text.",
-		Fix: "Ask {% if message.content is string %}, and else write the text of each part."},
+		Short: "Content that is a list of parts, as the protocol permits it, ends in an error, " +
+			"whatever the role of the message.",
+		Damage: "A client that sends content in parts gets an error, unless the server joins them " +
+			"to one text first.",
+		Fix: "Test {% if message.content is string %}, and write the text of each part " +
+			"otherwise."},
 		Group: groupLint, Find: checkPartsRefused},
 	{Rule: rule.Rule{ID: "A127", Name: "variable-required", Severity: rule.Error,
 		Short: "The template fails unless the request brings a variable that the protocol does " +
