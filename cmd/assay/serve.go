@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -85,6 +86,8 @@ API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from 
 		flags.DurationVar(&v.silence, "upstream-timeout", 2*time.Minute, "the longest `TIME` in "+
 			"which nothing comes from the upstream")
 		flags.Int64Var(&l.Body, "body", 16<<20, "the most `BYTES` of a request")
+		flags.Int64Var(&l.Bodies, "bodies", 64<<20, "the most `BYTES` of all requests that are "+
+			"not answered yet; others are refused for now")
 		flags.IntVar(&l.MaxToken, "max-tokens", 0, "the most `TOKENS` of an answer whose request "+
 			"states no bound; 0: as many as fit")
 		flags.DurationVar(&v.grace, "grace", 30*time.Second, "the longest `TIME` that requests "+
@@ -111,7 +114,12 @@ type served struct {
 	text                             bool
 }
 
+// serveMemory is the memory, in bytes, from which on the collector works harder: a request's values
+// are soon garbage, many times as long as its body, and those of the next ones would be added.
+const serveMemory = 512 << 20
+
 func (v *served) run(c *call) error {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(serveMemory, debug.SetMemoryLimit(-1))))
 	switch given := len(c.args) > 0; {
 	case v.upstream == "" && !given:
 		return usageError{errors.New("needs a model file, or the URL of a server by --upstream")}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +37,47 @@ func (p *printed) String() string {
 }
 
 var servedAt = regexp.MustCompile(`served at (http://\S+)`)
+
+// largeBodies sends a server six bodies of 15 MB, one after the other, that have more values than
+// JSON may. It returns the most memory that the process took meanwhile, in bytes.
+func largeBodies(t *testing.T, url, key string) (most uint64) {
+	t.Helper()
+	body := `{"messages": [` + strings.Repeat("0,", 15<<19) + `0]}`
+	memory := []metrics.Sample{{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"}}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			metrics.Read(memory)
+			most = max(most, memory[0].Value.Uint64()-memory[1].Value.Uint64())
+			select {
+			case <-done:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	for range 6 {
+		r, err := http.NewRequest("POST", url+"/v1/messages", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Api-Key", key)
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		if a.StatusCode != 400 {
+			t.Errorf("a body of too many values: %s", a.Status)
+		}
+	}
+	close(done)
+	<-ended
+	t.Logf("a series of bodies of 15 MB takes %d MiB", most>>20)
+	return most
+}
 
 // TestServe starts the server before a scripted upstream, asks it with a key, and ends it.
 func TestServe(t *testing.T) {
@@ -89,6 +131,9 @@ func TestServe(t *testing.T) {
 		if a.StatusCode != want {
 			t.Errorf("%s: %s", key, a.Status)
 		}
+	}
+	if most := largeBodies(t, url, "sk-one"); most > 1<<30 {
+		t.Errorf("a series of bodies of 15 MB takes %d MiB; expected at most 1024", most>>20)
 	}
 	stop()
 	if got := <-status; got != exitOK {

@@ -2,14 +2,18 @@ package serve_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -322,5 +326,115 @@ func TestStalledClient(t *testing.T) {
 			t.Fatal("the upstream goes on")
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// holding answers when it is told to.
+type holding struct {
+	speaker
+	taken, release chan struct{}
+}
+
+func (h *holding) Generate(_ context.Context, _ serve.Job,
+	take func(serve.Piece) error) (serve.Result, error) {
+	h.taken <- struct{}{}
+	<-h.release
+	return serve.Result{}, take(serve.Piece{Text: []byte("Hello")})
+}
+
+// mostHeld is how many bytes a request of one long text may take for a byte of its body while it is
+// answered: the text, the prompt, and the room in which they grew.
+const mostHeld = 4
+
+// TestManyLargeBodies fills the room for bodies with four of 15 MB. Others are refused in the shape
+// of their protocol, whatever their size, and take no memory; where the four are answered, there is
+// room again.
+func TestManyLargeBodies(t *testing.T) {
+	src, tm := compile(t, "qwen3")
+	back := &holding{taken: make(chan struct{}), release: make(chan struct{})}
+	const form = `{"max_tokens": 9, "messages": [{"role": "user", "content": "%s"}]}`
+	large := fmt.Sprintf(form, strings.Repeat("word ", 3<<20))
+	small := fmt.Sprintf(form, strings.Repeat("word ", 300))
+	s, err := serve.New(serve.Options{Names: []string{"scripted"}, Source: src, Template: tm,
+		Backend: back, Limits: serve.Limits{Bodies: int64(4*len(large) + len(small) - 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	defer server.CloseClientConnections() // refused bodies that are still being sent
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	ask := func(body string) (*http.Response, error) {
+		r, err := http.Post(server.URL+"/v1/chat/completions", "application/json",
+			strings.NewReader(body))
+		if err == nil {
+			r.Body.Close()
+		}
+		return r, err
+	}
+	before := heap()
+	answered := make(chan error)
+	hold := func() {
+		go func() {
+			r, err := ask(large)
+			if err == nil && r.StatusCode != 200 {
+				err = errors.New(r.Status)
+			}
+			answered <- err
+		}()
+		select {
+		case <-back.taken:
+		case err := <-answered:
+			t.Fatalf("a body for which there is room: %v", err)
+		}
+	}
+	for range 4 {
+		hold()
+	}
+	for path := range requests {
+		body := small
+		if path == "/v1/responses" {
+			body = fmt.Sprintf(`{"input": "%s"}`, strings.Repeat("word ", 400))
+		}
+		r, err := http.Post(server.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		if r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %s, Retry-After %q", path, r.Status, r.Header.Get("Retry-After"))
+		}
+		shaped(t, "no room", path, string(text))
+	}
+	var wave sync.WaitGroup
+	for range 8 {
+		wave.Go(func() { // a connection that ends while the body is sent is a refusal too
+			if r, err := ask(large); err == nil && r.StatusCode != 429 {
+				t.Errorf("a body for which there is no room: %s", r.Status)
+			}
+		})
+	}
+	wave.Wait()
+	per := float64(heap()-before) / float64(4*len(large))
+	t.Logf("%.1f bytes for a byte of the bodies", per)
+	if per > mostHeld {
+		t.Errorf("%.1f bytes for a byte of the bodies; expected at most %d", per, mostHeld)
+	}
+	for range 4 {
+		back.release <- struct{}{}
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	}
+	hold()
+	back.release <- struct{}{}
+	if err := <-answered; err != nil {
+		t.Error(err)
 	}
 }

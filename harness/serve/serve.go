@@ -23,6 +23,11 @@
 // the time of an answer, the time in which a client takes nothing, and the text of an answer. A
 // client that goes away ends its request in the back end as well.
 //
+// A request takes memory in proportion to its body until it is answered, so the bodies of all
+// requests together are bounded too. They are counted as they come: a client that announces a long
+// body and sends none takes nothing from the others. A request for which no room is left is refused
+// at once, since requests that wait with half a body each could keep each other from going on.
+//
 // # Errors
 //
 // A refusal has the shape of the protocol whose path was asked. Where an answer has begun to
@@ -112,6 +117,7 @@ type Result struct {
 // Limits bound clients and the back end. Zero fields have the defaults.
 type Limits struct {
 	Body     int64         // of a request, in bytes; 16 MiB
+	Bodies   int64         // of all requests that are not answered yet; 64 MiB, at least Body
 	Header   int           // of a request, in bytes; 64 KiB
 	Read     time.Duration // to read a request; 30 seconds
 	Running  int           // requests at once; 256
@@ -127,6 +133,7 @@ type Limits struct {
 
 func (l Limits) orDefault() Limits {
 	l.Body = cmp.Or(l.Body, 16<<20)
+	l.Bodies = max(cmp.Or(l.Bodies, 64<<20), l.Body)
 	l.Header = cmp.Or(l.Header, 64<<10)
 	l.Read = cmp.Or(l.Read, 30*time.Second)
 	l.Running = cmp.Or(l.Running, 256)
@@ -163,6 +170,7 @@ type Server struct {
 	keys     [][sha256.Size]byte
 	running  chan struct{} // a place for each request that runs
 	waiting  atomic.Int64
+	bodies   atomic.Int64 // bytes of the requests that are not answered yet
 	stopping atomic.Bool
 	metrics  *metrics
 	started  int64
@@ -281,6 +289,7 @@ type asked struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	begun    time.Time
+	body     int64 // bytes that have come
 
 	// for the log
 	first   time.Duration // until the first text
@@ -297,6 +306,7 @@ func (s *Server) only(method string, p wire.Protocol,
 	handle func(*asked) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a := &asked{protocol: p, w: w, r: r, begun: s.o.Now()}
+		defer func() { s.bodies.Add(-a.body) }()
 		var err error
 		switch {
 		case r.Method != method:
@@ -403,14 +413,34 @@ func writeJSON(w http.ResponseWriter, code int, v ordered.Value) {
 	w.Write(v.Append(nil, ordered.Compact))
 }
 
+// arriving reads a request's body, and counts it among those of all requests.
+type arriving struct {
+	s    *Server
+	a    *asked
+	body io.Reader
+}
+
+func (r arriving) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	r.a.body += int64(n)
+	if r.s.bodies.Add(int64(n)) > r.s.o.Limits.Bodies {
+		return n, &wire.Refusal{Reason: wire.Busy, Message: fmt.Sprintf("the requests that are "+
+			"not answered yet would have more than %d bytes; ask again later", r.s.o.Limits.Bodies)}
+	}
+	return n, err
+}
+
 // read reads a request's body.
 func (s *Server) read(a *asked) (ordered.Value, error) {
 	control := http.NewResponseController(a.w)
 	control.SetReadDeadline(time.Now().Add(s.o.Limits.Read))
-	body, err := io.ReadAll(http.MaxBytesReader(a.w, a.r.Body, s.o.Limits.Body))
+	body, err := io.ReadAll(arriving{s, a, http.MaxBytesReader(a.w, a.r.Body, s.o.Limits.Body)})
+	var full *wire.Refusal
 	var large *http.MaxBytesError
 	var slow net.Error
 	switch {
+	case errors.As(err, &full):
+		return ordered.Value{}, full
 	case errors.As(err, &large):
 		return ordered.Value{}, &wire.Refusal{Reason: wire.TooLarge,
 			Message: fmt.Sprintf("the request has more than %d bytes", large.Limit)}
