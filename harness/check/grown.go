@@ -62,10 +62,10 @@ const (
 
 	mostSwitches = 8      // so many variables of a template are set,
 	mostSettings = 9      // in so many ways,
-	mostAt       = 300    // at so many of a thing at most,
+	mostAt       = 128    // at so many of a thing at most,
 	mostSet      = 80_000 // and so many messages, calls, tools and parts are rendered under them
 
-	mostSteps = 450_000 // so many steps take the requests that grow under no setting
+	mostSteps = 400_000 // so many steps take the requests that grow under no setting
 )
 
 // dimension is a way in which requests grow. It is tried at the sizes from 1 to small, at large,
@@ -223,8 +223,10 @@ func (s *Subject) grow() *grown {
 func (s *Subject) growAll(g *grown, set setting, large bool, counts []int) {
 	for _, d := range dimensions {
 		var sizes []int
-		if large {
+		if large && len(set) == 0 {
 			sizes = append(sizes, d.large)
+		} else if large { // many settings are tried, and the numbers beside them
+			sizes = append(sizes, d.large/2)
 		}
 		for _, n := range counts {
 			if n <= d.most+1 {
