@@ -202,7 +202,7 @@ func (s *Subject) grow() *grown {
 		}
 	}
 	settings := s.settings()
-	s.growAll(g, nil, true, counts)
+	s.growAll(g, nil, counts)
 	if g.cut {
 		return g
 	}
@@ -210,23 +210,18 @@ func (s *Subject) grow() *grown {
 		g.least = budget.Left() / 4 * 3 // the other rules need most of it
 	}
 	for _, set := range settings {
-		s.growAll(g, set, true, nil)
-	}
-	for _, set := range settings {
-		s.growAll(g, set, false, exact)
+		s.growAll(g, set, exact)
 	}
 	return g
 }
 
 // growAll renders requests that grow along each dimension under a setting: large ones, and those of
 // some counts.
-func (s *Subject) growAll(g *grown, set setting, large bool, counts []int) {
+func (s *Subject) growAll(g *grown, set setting, counts []int) {
 	for _, d := range dimensions {
-		var sizes []int
-		if large && len(set) == 0 {
-			sizes = append(sizes, d.large)
-		} else if large { // many settings are tried, and the numbers beside them
-			sizes = append(sizes, d.large/2)
+		sizes := []int{d.large}
+		if len(set) > 0 { // many settings are tried, and the numbers beside them
+			sizes[0] /= 2
 		}
 		for _, n := range counts {
 			if n <= d.most+1 {
