@@ -38,6 +38,22 @@ func (p *printed) String() string {
 
 var servedAt = regexp.MustCompile(`served at (http://\S+)`)
 
+// postMessages sends a server a request with a key, and returns the status of the answer.
+func postMessages(t *testing.T, url, key, body string) (status int) {
+	t.Helper()
+	r, err := http.NewRequest("POST", url+"/v1/messages", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", key)
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Body.Close()
+	return a.StatusCode
+}
+
 // largeBodies sends a server six bodies of 15 MB, one after the other, that have more values than
 // JSON may. It returns the most memory that the process took meanwhile, in bytes.
 func largeBodies(t *testing.T, url, key string) (most uint64) {
@@ -59,18 +75,8 @@ func largeBodies(t *testing.T, url, key string) (most uint64) {
 		}
 	}()
 	for range 6 {
-		r, err := http.NewRequest("POST", url+"/v1/messages", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("X-Api-Key", key)
-		a, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Body.Close()
-		if a.StatusCode != 400 {
-			t.Errorf("a body of too many values: %s", a.Status)
+		if got := postMessages(t, url, key, body); got != 400 {
+			t.Errorf("a body of too many values: status %d", got)
 		}
 	}
 	close(done)
@@ -117,19 +123,9 @@ func TestServe(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]int{"sk-two": 200, "sk-three": 401} {
-		r, err := http.NewRequest("POST", url+"/v1/messages", strings.NewReader(
-			`{"model": "qwen", "max_tokens": 99, "messages": [{"role": "user", "content": "x"}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("X-Api-Key", key)
-		a, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Body.Close()
-		if a.StatusCode != want {
-			t.Errorf("%s: %s", key, a.Status)
+		if got := postMessages(t, url, key, `{"model": "qwen", "max_tokens": 99, `+
+			`"messages": [{"role": "user", "content": "x"}]}`); got != want {
+			t.Errorf("%s: status %d, want %d", key, got, want)
 		}
 	}
 	if most := largeBodies(t, url, "sk-one"); most > 1<<30 {

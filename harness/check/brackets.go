@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -92,7 +93,7 @@ func (s *Subject) notation(find finder, n notated) bool {
 		return false
 	}
 	from := len(prompt.text) - len(rest)
-	for _, needles := range append([][]string{n.needles}, apart(n.needles)...) {
+	for _, needles := range slices.AppendSeq([][]string{n.needles}, slices.Chunk(n.needles, 1)) {
 		at, err := brokenAround(prompt.text, from, needles)
 		if err == nil {
 			continue
@@ -102,15 +103,6 @@ func (s *Subject) notation(find finder, n notated) bool {
 		return true
 	}
 	return false
-}
-
-// apart returns the items of a list as lists.
-func apart(all []string) [][]string {
-	var each [][]string
-	for _, one := range all {
-		each = append(each, []string{one})
-	}
-	return each
 }
 
 // jsonStart is the start of an object of JSON, or of a list of some.

@@ -219,6 +219,9 @@ func (s *Subject) grow() *grown {
 // some counts.
 func (s *Subject) growAll(g *grown, set setting, counts []int) {
 	for _, d := range dimensions {
+		if g.planted.text != "" {
+			return
+		}
 		sizes := []int{d.large}
 		if len(set) > 0 { // many settings are tried, and the numbers beside them
 			sizes[0] /= 2
@@ -229,9 +232,7 @@ func (s *Subject) growAll(g *grown, set setting, counts []int) {
 			}
 		}
 		slices.Sort(sizes)
-		if sizes = slices.Compact(sizes); len(sizes) > 0 && g.planted.text == "" {
-			s.growAlong(g, d, set, sizes)
-		}
+		s.growAlong(g, d, set, slices.Compact(sizes))
 	}
 }
 
@@ -287,12 +288,8 @@ func (s *Subject) growAlong(g *grown, d dimension, set setting, sizes []int) {
 
 // told is the finding of text at an offset of a prompt.
 func told(o chattemplate.Observation, off int, d dimension, size string) news {
-	found := news{text: fmt.Sprintf("with %s the template writes text of its own that it does not "+
-		"write with up to %d: %s", size, d.small, report.Quote(o.String, off))}
-	if pos, ok := o.WrittenAt(off); ok {
-		found.at = where(pos)
-	}
-	return found
+	return news{fmt.Sprintf("with %s the template writes text of its own that it does not "+
+		"write with up to %d: %s", size, d.small, report.Quote(o.String, off)), writtenAt(o, off)}
 }
 
 // unlike gives each message of a request, and each argument of a call, another text.
@@ -342,8 +339,7 @@ func (s *Subject) size(g *grown, d dimension, r chat.Request, n int,
 		g.cut = true
 		return chattemplate.Observation{}, false
 	}
-	o, err := s.Template.ChatTemplate().Observe(s.Template.Caps().Fit(r).Input)
-	s.Template.ChatTemplate().Budget.Spend(int64(len(o.String)) / bytesPerStep)
+	o, err := s.seen(r)
 	g.coverage.Add(&o.Coverage)
 	return o, err == nil
 }

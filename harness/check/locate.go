@@ -52,6 +52,11 @@ func (r rendering) at(off int) where {
 	if !ok {
 		return nowhere
 	}
+	return writtenAt(o, off)
+}
+
+// writtenAt is the place that wrote a byte of a prompt; for the end of the text, its last byte.
+func writtenAt(o chattemplate.Observation, off int) where {
 	if pos, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
 		return where(pos)
 	}

@@ -137,11 +137,7 @@ func (s *Subject) findLooks(find finder) bool {
 		return 0, false
 	}
 	tell := func(o chattemplate.Observation, off int, with string) {
-		at := nowhere
-		if pos, ok := o.WrittenAt(off); ok {
-			at = where(pos)
-		}
-		find(at, "with %s the template writes text of its own that it does not write "+
+		find(writtenAt(o, off), "with %s the template writes text of its own that it does not write "+
 			"otherwise: %s", with, report.Quote(o.String, off))
 	}
 	for n := range len(signs) + len(forms) {

@@ -113,12 +113,7 @@ func messageOf(r jinja.Run) int {
 }
 
 // at is the place that wrote a byte; for the end of the text, its last byte. It is known already.
-func (t *talked) at(off int) where {
-	if pos, ok := t.o.WrittenAt(min(off, len(t.o.String)-1)); ok {
-		return where(pos)
-	}
-	return nowhere
-}
+func (t *talked) at(off int) where { return writtenAt(t.o, off) }
 
 // measure finds the spans of the messages.
 func (t *talked) measure() {
