@@ -64,10 +64,11 @@ var policy = map[string][]string{
 	// the room beside it: model files, the Hub, model folders
 	"model":           {"", "model/gguf", "model/hub", "ordered", "source"},
 	"model/filelock":  {},
+	"model/patience":  {},
 	"model/gguf":      {"model/filelock", "source", "ordered"},
 	"model/modeldir":  {"model/gguf", "ordered", "source"},
 	"model/tokenizer": {"", "model/gguf", "vocab"},
-	"model/hub":       {"model/filelock", "model/gguf", "ordered", "source"},
+	"model/hub":       {"model/filelock", "model/gguf", "model/patience", "ordered", "source"},
 	"llama":           {"model/gguf", "ordered"},
 }
 

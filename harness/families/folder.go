@@ -8,7 +8,7 @@ import (
 )
 
 // Open returns the files of a corpus' folder. A link that leads out of the folder is not followed,
-// and nothing but files and folders is opened: no pipe, no device.
+// and nothing but folders and files of at most 64 MiB is opened: no pipe, no device.
 func Open(dir string) (fs.FS, error) { return openFolder(dir, false) }
 
 // Folder returns the cases of a folder alone, as paths in a file system: its scripts, and those
@@ -47,7 +47,11 @@ type folder struct {
 var (
 	errLink    = errors.New("it is a link, and is not followed")
 	errNoPlain = errors.New("it is neither a file nor a folder")
+	errLarge   = errors.New("it has more than 64 MiB")
 )
+
+// maxFile bounds the size of a file of a corpus, in bytes.
+const maxFile = 64 << 20
 
 // Open implements [fs.FS].
 func (f folder) Open(name string) (fs.File, error) {
@@ -63,6 +67,8 @@ func (f folder) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errLink}
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoPlain}
+	case info.Mode().IsRegular() && info.Size() > maxFile:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errLarge}
 	}
 	return f.fsys.Open(name)
 }

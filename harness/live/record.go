@@ -16,6 +16,7 @@ import (
 
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/infile"
 )
 
 // Provenance says where recorded outputs come from.
@@ -42,7 +43,7 @@ func (p Provenance) String() string {
 
 // FileSHA256 returns the SHA-256 of a file, in hex.
 func FileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := infile.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -3,11 +3,14 @@
 package storage_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -16,10 +19,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/harness/storage"
 	"github.com/goassay/assay/harness/storage/storagetest"
@@ -230,5 +236,166 @@ func TestWrong(t *testing.T) {
 	}
 	if asked := s.Asked(); len(asked) > 0 {
 		t.Errorf("it was asked for %q", slices.Compact(asked))
+	}
+}
+
+// TestHostile has servers that lie, flood and dawdle: each ends with an error, in bounded memory,
+// time and requests.
+func TestHostile(t *testing.T) {
+	s, folders := buckets(t)
+	t.Setenv("AWS_MAX_ATTEMPTS", "3")
+	flood := strings.Repeat("x", 1<<16)
+	endless := func(w http.ResponseWriter, text string) {
+		for {
+			if _, err := io.WriteString(w, text); err != nil {
+				return
+			}
+		}
+	}
+	// listed answers a listing in either protocol, with a mark of the next page.
+	listed := func(w http.ResponseWriter, r *http.Request, keys []string, next string) {
+		if r.URL.Query().Has("list-type") {
+			fmt.Fprintf(w, "<ListBucketResult><IsTruncated>%t</IsTruncated>"+
+				"<NextContinuationToken>%s</NextContinuationToken>", next != "", next)
+			for _, key := range keys {
+				fmt.Fprint(w, "<Contents><Key>")
+				xml.EscapeText(w, []byte(key))
+				fmt.Fprint(w, "</Key><LastModified>1970-01-01T00:00:00.000Z</LastModified>"+
+					"<Size>1</Size></Contents>")
+			}
+			fmt.Fprint(w, "</ListBucketResult>")
+			return
+		}
+		items := []any{}
+		for _, key := range keys {
+			items = append(items, map[string]any{"name": key, "updated": "1970-01-01T00:00:00Z"})
+		}
+		json.NewEncoder(w).Encode(map[string]any{"items": items, "nextPageToken": next})
+	}
+	pages := 0
+	for _, c := range []struct {
+		name, what string // what is attempted
+		fault      func(w http.ResponseWriter, r *http.Request)
+		want       string
+	}{
+		{"silence before an answer", "read", func(w http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+		}, ""},
+		{"silence in an answer", "read", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000000")
+			io.WriteString(w, flood[:1000])
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, ""},
+		{"a break without progress", "read", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000000")
+			w.Header().Set("Content-Range", "bytes 0-999999/1000000")
+			w.Header().Set("X-Goog-Generation", "1")
+			if r.Header.Get("Range") != "" {
+				w.WriteHeader(http.StatusPartialContent)
+			}
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, ""},
+		{"a body without an end", "read", func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\nhalf a fi")
+				conn.Close()
+			}
+		}, "does not tell where its answer ends"},
+		{"an endless error", "read", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			endless(w, flood)
+		}, ""},
+		{"an endless error of a listing", "list", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			endless(w, flood)
+		}, ""},
+		{"an endless listing", "list", func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Has("list-type") {
+				io.WriteString(w, "<ListBucketResult>")
+				endless(w, strings.Repeat("<Contents/>", 1000))
+			}
+			io.WriteString(w, `{"items":[{}`)
+			endless(w, strings.Repeat(",{}", 1000))
+		}, "more than 2 MiB where no content was asked for"},
+		{"a page that repeats", "list", func(w http.ResponseWriter, r *http.Request) {
+			listed(w, r, []string{"some/folder/a"}, "again")
+		}, `a listing has "some/folder/a" twice`},
+		{"pages with nothing", "list", func(w http.ResponseWriter, r *http.Request) {
+			listed(w, r, nil, "more")
+		}, "in 201 answers"},
+		{"pages with one key", "list", func(w http.ResponseWriter, r *http.Request) {
+			pages++
+			listed(w, r, []string{fmt.Sprint("some/folder/", pages)}, "more")
+		}, "in 201 answers"},
+		{"a key elsewhere", "list", func(w http.ResponseWriter, r *http.Request) {
+			listed(w, r, []string{"other/x.jsonl"}, "")
+		}, `has "other/x.jsonl"`},
+		{"a key further down", "list", func(w http.ResponseWriter, r *http.Request) {
+			listed(w, r, []string{"some/folder/../../x.jsonl"}, "")
+		}, `has "some/folder/../../x.jsonl"`},
+	} {
+		for _, folder := range folders {
+			t.Run(c.name+" "+folder[:2], func(t *testing.T) {
+				asked := len(s.Asked())
+				s.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+					c.fault(w, r)
+					return true
+				}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				files := &storage.Store{Silence: time.Second}
+				var err error
+				if c.what == "list" {
+					_, err = files.List(t.Context(), folder, "")
+				} else {
+					var r io.ReadCloser
+					if r, err = files.Open(t.Context(), storage.Join(folder, "x")); err == nil {
+						_, err = io.Copy(io.Discard, r)
+						r.Close()
+					}
+				}
+				runtime.ReadMemStats(&after)
+				var failed *storage.Error
+				if !errors.As(err, &failed) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("it ends with %.300v, want %q", err, c.want)
+				} else {
+					holdNoSecret(t, err)
+				}
+				if n := len(s.Asked()) - asked; n > 250 {
+					t.Errorf("it took %d requests", n)
+				}
+				if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 1024 {
+					t.Errorf("it took %d MiB", n)
+				}
+			})
+		}
+	}
+}
+
+// TestCompressed has content in a form that a client could unfold: it comes as it is.
+func TestCompressed(t *testing.T) {
+	s, folders := buckets(t)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(make([]byte, 10<<20))
+	z.Close()
+	s.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Length", strconv.Itoa(packed.Len()))
+		w.Write(packed.Bytes())
+		return true
+	}
+	for _, folder := range folders {
+		r, err := new(storage.Store).Open(t.Context(), storage.Join(folder, "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, r)
+		if r.Close(); n > 1<<20 {
+			t.Errorf("%s: %d bytes came of %d (%v)", folder, n, packed.Len(), err)
+		}
 	}
 }

@@ -20,8 +20,11 @@
 //
 // # Limits
 //
-// A writer keeps 5 MiB in memory, a reader nothing. A server that begins no answer within a minute
-// is an error.
+// A writer keeps 5 MiB in memory, a reader nothing. A server that is silent for a minute is an
+// error, and so is one that takes too long or too many requests for one file or listing, by the
+// bounds of engine/model/patience. A listing has at most a million keys, each once and in its
+// folder; an answer that is no object's content has at most 2 MiB. Content is not decompressed, and
+// tells where it ends.
 //
 // # Errors
 //
@@ -37,6 +40,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +52,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/goassay/assay/engine/model/patience"
+	"github.com/goassay/assay/harness/infile"
 	"github.com/goassay/assay/harness/outfile"
 )
 
@@ -67,6 +74,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Store opens and writes files. The zero value is ready. It is safe for use by several goroutines.
 type Store struct {
+	// Silence is how long a bucket's server may send nothing; 0: a minute.
+	Silence time.Duration
+
 	mu   sync.Mutex
 	open map[string]bucket // by URL, without the path
 }
@@ -169,7 +179,7 @@ func (s *Store) in(ctx context.Context, name string) (object, error) {
 		o.bucket = known
 		return o, nil
 	}
-	if o.bucket, err = openBucket(ctx, u); err != nil {
+	if o.bucket, err = openBucket(ctx, u, cmp.Or(s.Silence, time.Minute)); err != nil {
 		return wrong(err)
 	}
 	if s.open == nil {
@@ -188,7 +198,7 @@ func (s *Store) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := o.read(ctx, o.key)
+	r, err := o.read(patience.With(ctx), o.key)
 	if err != nil {
 		return nil, o.fail(err)
 	}
@@ -267,7 +277,7 @@ func (s *Store) Exists(ctx context.Context, name string) (bool, error) {
 	if o.isFolder() {
 		return false, nil
 	}
-	found, err := o.exists(ctx, o.key)
+	found, err := o.exists(patience.With(ctx), o.key)
 	if err != nil {
 		err = o.fail(err)
 	}
@@ -291,7 +301,7 @@ func (s *Store) Write(ctx context.Context, name string, write func(io.Writer) er
 		return &Error{Name: o.name, Err: errors.New("it names a folder, expected an object")}
 	}
 	var own error // of write itself
-	err = o.write(ctx, o.key, func(w io.Writer) error {
+	err = o.write(patience.With(ctx), o.key, func(w io.Writer) error {
 		to := &writer{Writer: w}
 		if own = write(to); own != nil && errors.Is(own, to.err) {
 			own = nil // the bucket's
@@ -330,7 +340,9 @@ func (s *Store) List(ctx context.Context, folder, suffix string) ([]string, erro
 		files, err := os.ReadDir(folder)
 		for _, f := range files {
 			if strings.HasSuffix(f.Name(), suffix) && !f.IsDir() {
-				names = append(names, filepath.Join(folder, f.Name()))
+				name := filepath.Join(folder, f.Name())
+				err = errors.Join(err, infile.Check(name))
+				names = append(names, name)
 			}
 		}
 		return names, err
@@ -343,7 +355,7 @@ func (s *Store) List(ctx context.Context, folder, suffix string) ([]string, erro
 	if !o.isFolder() {
 		prefix += "/"
 	}
-	err = o.list(ctx, prefix, func(key string) {
+	err = o.list(patience.With(ctx), prefix, func(key string) {
 		if strings.HasSuffix(key, suffix) {
 			names = append(names, Join(folder, strings.TrimPrefix(key, prefix)))
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"time"
 )
 
 // Available reports whether the program was built with the tag cloud.
@@ -15,7 +16,9 @@ const Available = false
 // bucket is never opened.
 type bucket struct{}
 
-func openBucket(context.Context, *url.URL) (bucket, error) { return bucket{}, errNotBuilt }
+func openBucket(context.Context, *url.URL, time.Duration) (bucket, error) {
+	return bucket{}, errNotBuilt
+}
 
 var errNotBuilt = errors.New("this program cannot reach buckets; take the archive assay_cloud of " +
 	"a release, or build it with `go build -tags cloud ./cmd/assay`")

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/infile"
 	"github.com/goassay/assay/harness/outline"
 )
 
@@ -47,12 +48,24 @@ func (t *Templates) text(name string) (string, error) {
 			"where templates are", name)
 	}
 	for _, folder := range t.folders {
-		text, err := fs.ReadFile(folder, name)
+		text, err := readFile(folder, name)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return string(text), err
 		}
 	}
 	return "", fmt.Errorf("no folder of --templates has %s", name)
+}
+
+// readFile reads a regular file: opening a pipe waits for its other end.
+func readFile(folder fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: infile.ErrIrregular}
+	}
+	return fs.ReadFile(folder, name)
 }
 
 // find returns the path of the template with a digest, else of the one that belongs to the first of
@@ -102,7 +115,7 @@ func (x *index) files(folder fs.FS) error {
 		if err != nil || entry.IsDir() || path.Ext(name) != ".jinja" {
 			return err
 		}
-		text, err := fs.ReadFile(folder, name)
+		text, err := readFile(folder, name)
 		if err != nil {
 			return err
 		}
@@ -118,7 +131,7 @@ func (x *index) files(folder fs.FS) error {
 }
 
 func (x *index) list(folder fs.FS) error {
-	text, err := fs.ReadFile(folder, modelsList)
+	text, err := readFile(folder, modelsList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {

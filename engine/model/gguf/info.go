@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine/source"
@@ -264,10 +265,9 @@ func PartName(name string, no, count uint64) (string, bool) {
 		return "", false
 	}
 	base, end := name[:len(name)-len(tail)], name[len(name)-len(tail):]
-	for at := range uint64(count) {
-		if end == fmt.Sprintf("-%05d-of-%05d.gguf", at+1, count) {
-			return base + fmt.Sprintf("-%05d-of-%05d.gguf", no+1, count), true
-		}
+	at, err := strconv.ParseUint(end[1:6], 10, 32)
+	if err == nil && at > 0 && at <= count && end == fmt.Sprintf("-%05d-of-%05d.gguf", at, count) {
+		return base + fmt.Sprintf("-%05d-of-%05d.gguf", no+1, count), true
 	}
 	return "", false
 }

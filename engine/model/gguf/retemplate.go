@@ -302,13 +302,16 @@ func splitOf(path string) (Split, error) {
 
 // OpenFile opens a file by its path. The caller closes the [os.File] when it is done with both.
 func OpenFile(path string) (*os.File, *File, error) {
-	r, err := os.Open(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe waits
+		err = fmt.Errorf("%s: not a regular file", path)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := r.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a regular file", path)
+	r, err := os.Open(path)
+	if err == nil {
+		info, err = r.Stat()
 	}
 	if err != nil {
 		r.Close()

@@ -83,6 +83,7 @@ func (r *Repo) otherwise() string {
 // candidates groups the model files.
 func (r *Repo) candidates() []candidate {
 	var all []candidate
+	split := map[string]int{} // where a split model is in all, by the name of its first part
 	for _, f := range r.Files {
 		if !strings.HasSuffix(strings.ToLower(f.Name), ".gguf") {
 			continue
@@ -94,9 +95,10 @@ func (r *Repo) candidates() []candidate {
 		}
 		count, _ := strconv.Atoi(m[3])
 		first := fmt.Sprintf("%s-00001-of-%s.gguf", m[1], m[3])
-		i := slices.IndexFunc(all, func(c candidate) bool { return c.name == first })
-		if i < 0 {
+		i, found := split[first]
+		if !found {
 			i = len(all)
+			split[first] = i
 			all = append(all, candidate{name: first, count: count})
 		}
 		all[i].parts = append(all[i].parts, f)
@@ -111,10 +113,14 @@ func (c candidate) whole(r *Repo) ([]File, error) {
 		return c.parts, nil
 	}
 	var parts []File
+	at := map[string]int{}
+	for i, f := range c.parts {
+		at[f.Name] = i
+	}
 	for no := range c.count {
 		name := fmt.Sprintf("%s-%05d-of-%s.gguf", m[1], no+1, m[3])
-		i := slices.IndexFunc(c.parts, func(f File) bool { return f.Name == name })
-		if i < 0 {
+		i, found := at[name]
+		if !found {
 			return nil, &Error{What: r.ID, Kind: ErrNotFound,
 				Msg: fmt.Sprintf("part %d of %d, %s, is missing", no+1, c.count, name)}
 		}

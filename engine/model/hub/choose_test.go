@@ -2,8 +2,10 @@ package hub_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/engine/model/hub"
 )
@@ -88,4 +90,25 @@ func manyFiles(n int) string {
 		b.WriteString(" m-" + strings.Repeat("i", i+1) + ".gguf")
 	}
 	return b.String()
+}
+
+// TestChooseOfMany chooses of as many files as a listing holds: parts of one model, and models with
+// one part each. The work is in proportion, so that neither takes a second.
+func TestChooseOfMany(t *testing.T) {
+	const n = 60_000
+	var parts, models []hub.File
+	for i := range n {
+		parts = append(parts, hub.File{Name: fmt.Sprintf("m-%05d-of-%05d.gguf", i+1, n)})
+		models = append(models, hub.File{Name: fmt.Sprintf("m%d-00001-of-00001.gguf", i)})
+	}
+	start := time.Now()
+	if all, err := (&hub.Repo{ID: "a/b", Files: parts}).Choose(""); err != nil || len(all) != n {
+		t.Errorf("%d of %d parts: %v", len(all), n, err)
+	}
+	if _, err := (&hub.Repo{ID: "a/b", Files: models}).Choose(""); err == nil {
+		t.Error("one of many models was chosen")
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/goassay/assay/engine/model/patience"
 )
 
 // follow decides which redirects are followed.
@@ -94,7 +96,7 @@ func (c *Client) redirected(what string, u *url.URL, location string) (*url.URL,
 // exchange sends one request.
 func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, header http.Header,
 	trusted bool) (*http.Response, error) {
-	spent := budgetOf(ctx)
+	spent := patience.Of(ctx)
 	if err := c.spend(spent, what, u, 0, 0, 1); err != nil {
 		return nil, err
 	}
@@ -104,12 +106,10 @@ func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, 
 	}
 	var resp *http.Response
 	defer func() { answered(resp) }()
-	watched, cancel := context.WithCancelCause(ctx)
-	dog := &watchdog{idle: c.idle, cancel: cancel}
-	dog.timer = time.AfterFunc(c.idle, func() { cancel(errStalled) })
+	watched, dog := patience.Watch(ctx, c.idle)
 	req, err := http.NewRequestWithContext(watched, method, u.String(), nil)
 	if err != nil {
-		dog.stop()
+		dog.Stop()
 		return nil, c.failf(nil, what, "no request can be made of the address on %s", u.Host)
 	}
 	for name, values := range header {
@@ -125,66 +125,30 @@ func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, 
 	late := c.spend(spent, what, u, c.now().Sub(start), 0, 0)
 	if err != nil {
 		err = c.netError(ctx, watched, what, u, err)
-		dog.stop()
+		dog.Stop()
 		if late != nil && context.Cause(ctx) == nil {
 			err = late
 		}
 		return nil, err
 	}
-	dog.timer.Stop()
-	resp.Body = &body{
-		ReadCloser: resp.Body, dog: dog, now: c.now,
-		fail: func(err error) error { return c.netError(ctx, watched, what, u, err) },
-		took: func(waited time.Duration,
-			came int) error {
+	dog.Rest()
+	resp.Body = &patience.Body{
+		ReadCloser: resp.Body, Dog: dog, Now: c.now,
+		Fail: func(err error) error { return c.netError(ctx, watched, what, u, err) },
+		Took: func(waited time.Duration, came int) error {
 			return c.spend(spent, what, u, waited, came, 0)
 		},
 	}
 	return resp, nil
 }
 
-var errStalled = errors.New("stalled")
-
-// watchdog ends a request whose server has been silent for too long.
-type watchdog struct {
-	idle   time.Duration
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
-}
-
-func (d *watchdog) stop() {
-	d.timer.Stop()
-	d.cancel(nil)
-}
-
-// body is an answer's body, watched while somebody waits for it.
-type body struct {
-	io.ReadCloser
-	dog  *watchdog
-	now  func() time.Time
-	fail func(error) error
-	took func(waited time.Duration, came int) error // an error where it was too much
-	late error
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	if b.late != nil {
-		return 0, b.late
+// spend adds to the time, bytes and requests taken, and returns an error where they are too much.
+func (c *Client) spend(b *patience.Budget, what string, u *url.URL, waited time.Duration, came,
+	requests int) error {
+	if err := b.Spend(waited, came, requests); err != nil {
+		return c.failf(nil, what, "%s %v", u.Host, err)
 	}
-	b.dog.timer.Reset(b.dog.idle)
-	start := b.now()
-	n, err := b.ReadCloser.Read(p)
-	b.dog.timer.Stop()
-	b.late = b.took(b.now().Sub(start), n) // of the next read: bytes that have come count
-	if err != nil && err != io.EOF {
-		err = b.fail(err)
-	}
-	return n, err
-}
-
-func (b *body) Close() error {
-	b.dog.stop()
-	return b.ReadCloser.Close()
+	return nil
 }
 
 // netError makes an error of a failed exchange. Addresses with their queries stay out of it.
@@ -192,9 +156,9 @@ func (c *Client) netError(ctx, watched context.Context, what string, u *url.URL,
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	if context.Cause(watched) == errStalled {
+	if context.Cause(watched) == patience.ErrSilent {
 		e := c.failf(nil, what, "%s has sent nothing for %v", u.Host, c.idle)
-		e.Err = errStalled
+		e.Err = patience.ErrSilent
 		return &transient{e, -1}
 	}
 	var wrapped *url.Error
@@ -265,7 +229,7 @@ func (r *retrier) wait(ctx context.Context, err error) error {
 		return r.final(again, fmt.Sprintf("; it asks to wait %v, so try again later", wait))
 	}
 	r.tries++
-	if err := r.c.spend(budgetOf(ctx), "", r.c.endpoint, wait, 0, 0); err != nil {
+	if err := r.c.spend(patience.Of(ctx), "", r.c.endpoint, wait, 0, 0); err != nil {
 		return r.final(again, "; that took too long")
 	}
 	began := r.c.now()

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goassay/assay/engine/model/patience"
 )
 
 // pageSize is how many repositories a page of a listing has at most.
@@ -61,7 +63,7 @@ type Page struct {
 // List returns a page of a listing: the first one, or that which Next of another page names. An
 // etag that is not empty is that of the page as it was read before.
 func (c *Client) List(ctx context.Context, q Query, next, etag string) (*Page, error) {
-	ctx = patient(ctx)
+	ctx = patience.With(ctx)
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -185,7 +187,7 @@ func (c *Client) nextPage(resp *http.Response) (string, error) {
 // checked against the etag that the answer gives, which now is.
 func (c *Client) Refresh(ctx context.Context, r *Repo, name, etag string, most int64) (text []byte,
 	now string, err error) {
-	ctx = patient(ctx)
+	ctx = patience.With(ctx)
 	err = c.retried(ctx, func() (err error) {
 		text, now, err = c.refresh(ctx, r, name, etag, most)
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/goassay/assay/engine/model/patience"
 )
 
 // PullOptions are the questions that a pull asks on its way. The functions may be nil.
@@ -56,7 +58,7 @@ func (r *Rejected) Unwrap() error { return r.Err }
 // the gate, and shows them to the world. Of a split model the gate sees the first part before the
 // others come. A rejected model is a [Rejected].
 func (c *Client) Pull(ctx context.Context, ref Ref, o PullOptions) (*Pulled, error) {
-	ctx = patient(ctx)
+	ctx = patience.With(ctx)
 	p := &puller{Client: c, options: o}
 	if o.Progress == nil {
 		p.options.Progress = func(Progress) {}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/goassay/assay/engine/model/patience"
 )
 
 // The windows of a Reader, in bytes: how much is asked for beyond the need.
@@ -48,7 +50,7 @@ type piece struct {
 // Open opens a file for reading by ranges; from the cache where it is there. Reads fail once the
 // context has ended.
 func (c *Client) Open(ctx context.Context, r *Repo, f File) (*Reader, error) {
-	ctx = patient(ctx)
+	ctx = patience.With(ctx)
 	local, err := c.openCached(r, f)
 	if err != nil {
 		return nil, err

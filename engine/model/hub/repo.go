@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goassay/assay/engine/model/patience"
 )
 
 // Repo is a repository at a commit.
@@ -73,7 +75,7 @@ func (r *Repo) named(name string) string { return r.ID + ": " + name }
 // without a token is an [ErrAccess]: nothing could be read from it. Offline it lists the cached
 // files.
 func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
-	ctx = patient(ctx)
+	ctx = patience.With(ctx)
 	if !validRepo(id) {
 		return nil, fmt.Errorf("%q: expected OWNER/NAME", id)
 	}
@@ -209,7 +211,7 @@ type Hint struct {
 // Hint asks once for the Hub's reading of a repository's model files. The result is zero where the
 // Hub shows nothing, and offline.
 func (c *Client) Hint(ctx context.Context, r *Repo) (Hint, error) {
-	ctx = patient(ctx)
+	ctx = patience.With(ctx)
 	if c.offline {
 		return Hint{}, nil
 	}
@@ -243,7 +245,7 @@ func (c *Client) resolve(r *Repo, name string) *url.URL {
 // Stat asks for a file's size and etag, and so whether it may be read at all. The answer must agree
 // with the listing and with the commit.
 func (c *Client) Stat(ctx context.Context, r *Repo, f File) (File, error) {
-	ctx = patient(ctx)
+	ctx = patience.With(ctx)
 	if c.offline {
 		return f, nil
 	}
@@ -312,7 +314,7 @@ func unquote(etag string) string {
 // ReadFile reads a file of at most so many bytes. Its content is checked against the etag where
 // that is known.
 func (c *Client) ReadFile(ctx context.Context, r *Repo, f File, most int64) ([]byte, error) {
-	ctx = patient(ctx)
+	ctx = patience.With(ctx)
 	if f.Size > most {
 		return nil, c.tooLong(r.named(f.Name), f.Size, most)
 	}
