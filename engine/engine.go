@@ -39,8 +39,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -172,7 +170,7 @@ func Compile(s Source, o Options) (*Template, error) {
 	t := &Template{chat: ct, output: o.Limits.Output, vocab: o.Vocabulary, segments: o.Segments}
 	observer, err := observe.New(ct)
 	if err != nil {
-		return nil, cmp.Or(exhausted(ct), err)
+		return nil, cmp.Or(ct.Exhausted(), err)
 	}
 	t.caps = caps.Of(observer)
 	t.analysis = sync.OnceValue(func() *analysis.Analysis {
@@ -189,41 +187,13 @@ func Compile(s Source, o Options) (*Template, error) {
 
 // ErrExhausted is wrapped by the errors of [Template.Exhausted], and by those of [Compile] where
 // the limits ended it.
-var ErrExhausted = errors.New("the look at the template is incomplete")
+var ErrExhausted = chattemplate.ErrExhausted
 
 // Exhausted returns why renders were refused, nil where none was: for Limits.TotalSteps, for the
 // cost of looking at the template, or because Limits.Context is done. The findings about the
 // template are incomplete then, and may be wrong. Where templates come together
 // ([Options.Together]), what one of them takes is missing to all.
-func (t *Template) Exhausted() error { return exhausted(t.chat) }
-
-// incomplete is an error with a text of its own that wraps others.
-type incomplete struct {
-	text  string
-	wraps []error
-}
-
-func (e *incomplete) Error() string   { return e.text }
-func (e *incomplete) Unwrap() []error { return e.wraps }
-
-func exhausted(t *chattemplate.Template) error {
-	name := t.Source.Name
-	if ctx := t.Context; ctx != nil && ctx.Err() != nil {
-		cause := context.Cause(ctx)
-		return &incomplete{fmt.Sprintf("%s: the look at it was broken off: %v", name, cause),
-			[]error{ErrExhausted, cause}}
-	}
-	if t.Budget == nil || t.Budget.Left() > 0 {
-		return nil
-	}
-	why := "all renders of the template together need more steps than allowed"
-	meant := "it loops, or is meant to keep its reader busy"
-	if reason := t.Budget.Reason(); reason != "" {
-		why, meant = reason, "it is meant to keep its reader busy"
-	}
-	return &incomplete{fmt.Sprintf("%s: %s, so that the findings about it are incomplete; %s",
-		name, why, meant), []error{ErrExhausted}}
-}
+func (t *Template) Exhausted() error { return t.chat.Exhausted() }
 
 // ChatTemplate returns the template under the façade, which renders conversations without fitting
 // them. Its type may change, as everything of package chattemplate may.

@@ -8,9 +8,13 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// maxPlans bounds how many generated parsers a template keeps. A server sees few sets of tools at a
-// time; when there are more, all are forgotten and the current ones come back.
-const maxPlans = 64
+// The bounds of the generated parsers that a template keeps: their number, and the tools, keys and
+// values of their requests together, which take 56 MiB at most. A server sees few sets of tools at
+// a time; when there are more, all are forgotten and the current ones come back.
+const (
+	maxPlans  = 64
+	maxValues = 56 << 20 / codegen.ValueBytes
+)
 
 // plans keeps generated parsers, by everything that they depend on. Prompts differ from request to
 // request, parsers do not.
@@ -20,6 +24,7 @@ type plans struct {
 	tokens *codegen.Generator // and for tokens
 	mu     sync.Mutex
 	made   map[string]func() (*codegen.Output, error) // each generates once
+	values int                                        // of all of them
 	keys   sync.Pool                                  // of *[]byte, with room for a key
 }
 
@@ -43,23 +48,33 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 }
 
 // add puts the generation of an output under a key, unless somebody else has, and returns it. An
-// error is not kept.
+// error is not kept, nor is an output that is too large to be kept beside others.
 func (p *plans) add(t *Template, key []byte, o codegen.Options) func() (*codegen.Output, error) {
+	values := o.Values()
+	if values > maxValues/2 || len(o.Prefill) > codegen.MaxKeptPrefill {
+		return func() (*codegen.Output, error) {
+			return p.generator(t, o.Literal != nil).Generate(o)
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if there := p.made[string(key)]; there != nil {
 		return there
 	}
-	if p.made == nil || len(p.made) >= maxPlans {
-		p.made = map[string]func() (*codegen.Output, error){}
+	if p.values += values; p.made == nil || len(p.made) >= maxPlans || p.values > maxValues {
+		p.made, p.values = map[string]func() (*codegen.Output, error){}, values
 	}
 	name := string(key)
+	o = o.Clone() // what is kept must not keep the request
 	generate := sync.OnceValues(func() (*codegen.Output, error) {
 		out, err := p.generator(t, o.Literal != nil).Generate(o)
 		if err != nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			delete(p.made, name)
+			if p.made[name] != nil {
+				delete(p.made, name)
+				p.values -= values
+			}
 		}
 		return out, err
 	})

@@ -290,10 +290,10 @@ func IsOwn(o jinja.Origin) bool {
 func (t *Template) Sites() []jinja.Site { return t.program.Sites() }
 
 // Cover renders an input and adds the branches that it takes to a coverage, which it does also
-// where rendering fails.
-func (t *Template) Cover(in Input, c *jinja.Coverage) (string, error) {
+// where rendering fails. It looks for no texts that others have reached already.
+func (t *Template) Cover(in Input, c, known *jinja.Coverage) (string, error) {
 	o := t.options()
-	o.Coverage = c
+	o.Coverage, o.Known = c, known
 	return t.render(in, o)
 }
 

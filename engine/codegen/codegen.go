@@ -252,6 +252,35 @@ type Options struct {
 	Literal func(string) string
 }
 
+// Values is the number of tools, keys and values in the options. An output and its grammar take
+// memory in proportion to it: up to [ValueBytes] for each.
+func (o *Options) Values() int {
+	n := ordered.Count(o.JSONSchema)
+	for i := range o.Tools {
+		n += 4 + ordered.Count(o.Tools[i].Parameters)
+	}
+	return n
+}
+
+// ValueBytes is the most memory that an output and its grammar take, in bytes for each of
+// [Options.Values]. MakingBytes is the most that they take while they are made.
+const (
+	ValueBytes  = 1792
+	MakingBytes = 7168
+)
+
+// Clone returns options that share no memory with the request that they are from, so that an output
+// that is kept keeps nothing else.
+func (o Options) Clone() Options {
+	o.Choice.Name, o.Prefill = strings.Clone(o.Choice.Name), strings.Clone(o.Prefill)
+	o.JSONSchema = ordered.Clone(o.JSONSchema)
+	o.Tools = slices.Clone(o.Tools)
+	for i, t := range o.Tools {
+		o.Tools[i] = chat.Tool{Name: strings.Clone(t.Name), Parameters: ordered.Clone(t.Parameters)}
+	}
+	return o
+}
+
 // marked reports whether the program reads tokens by their ids.
 func (o *Options) marked() bool { return o.Literal != nil }
 

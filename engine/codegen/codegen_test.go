@@ -259,6 +259,15 @@ func TestErrors(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
+	never := tools(`[{"type": "function", "function": {"name": "f", "parameters": {"enum": ["a"]}}}]`)
+	out, err := codegen.Generate(forms[0].f, codegen.Options{Tools: never})
+	if err != nil {
+		t.Fatal(err) // parsers are made for any schema
+	}
+	if _, err := out.Grammar(); err == nil || !strings.Contains(err.Error(),
+		`tools[0].function.parameters: no object satisfies the schema`) {
+		t.Errorf("got %v", err)
+	}
 	if _, err := codegen.ParseTolerance("T99"); err == nil {
 		t.Error("T99 is a tolerance")
 	}

@@ -1,11 +1,12 @@
 package codegen
 
 import (
-	"github.com/goassay/assay/engine/chat"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/peg"
@@ -29,6 +30,13 @@ func (d *demand) callable() (tools []*tool) {
 
 // grammar makes the grammar of an output from its trigger on, or of all of it.
 func (d *demand) grammar(lazy bool) (*gbnf.Grammar, error) {
+	for i, s := range d.schemas {
+		if d.allowed(i) && s.IsNever() {
+			return nil, fmt.Errorf("tools[%d].function.parameters: no object satisfies the schema, "+
+				"so that the tool %.80q cannot be called; expected one of the type object", i,
+				d.list[i].Name)
+		}
+	}
 	tree, err := d.tree(lazy)
 	if err != nil {
 		return nil, err

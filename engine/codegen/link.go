@@ -30,8 +30,13 @@ type Generator struct {
 func NewGenerator(f format.Format) *Generator { return &Generator{f: f} }
 
 // maxFrames bounds how many frames a generator keeps: one for each prefill and each setting. When
-// there are more, all are forgotten and the current ones come back.
+// there are more, all are forgotten and the current ones come back. Frames of prefills with more
+// bytes than MaxKeptPrefill are not kept.
 const maxFrames = 32
+
+// MaxKeptPrefill is the length in bytes up to which a prefill is the template's, or a short text
+// that an answer goes on with: something that other requests are likely to have as well.
+const MaxKeptPrefill = 4 << 10
 
 // frameKey holds all that a frame depends on.
 type frameKey struct {
@@ -59,6 +64,7 @@ type made struct {
 }
 
 func (g *Generator) frame(o Options) (*frame, error) {
+	o.Prefill = strings.Clone(o.Prefill) // a part of a prompt, which is not kept
 	key := frameKey{o.Prefill, strings.Join(o.Fallbacks, "\x00"), o.Tolerances, o.Reasoning,
 		o.Continue, o.HasJSONSchema, len(o.Tools) > 0 && o.Choice.Mode != chat.ChoiceNone}
 	g.mu.Lock()
@@ -68,8 +74,8 @@ func (g *Generator) frame(o Options) (*frame, error) {
 		return f, nil
 	}
 	f, err := newFrame(g.f, o)
-	if err != nil {
-		return nil, err
+	if err != nil || len(o.Prefill) > MaxKeptPrefill {
+		return f, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

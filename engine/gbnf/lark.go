@@ -1,8 +1,8 @@
 package gbnf
 
 import (
+	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -199,7 +199,8 @@ type lexing struct {
 	// follow has, for each joint, the places that can be read there; equal sets share a number.
 	follow []int
 	sets   [][]int
-	meets  []bitset // by place
+	meets  [][]int // by place: those that it meets and has a character in common with
+	work   int     // that may still be done
 }
 
 type lexPlace struct {
@@ -217,14 +218,18 @@ type joint struct {
 	places []int
 }
 
-type bitset []uint64
-
 // maxPlaces bounds the places that are compared with each other.
 const maxPlaces = 1 << 14
 
-// maxMeetings bounds the work of finding the places that meet, in words of sets joined. A grammar
-// that takes more is written with a lexeme for each character.
-const maxMeetings = 200_000_000
+// maxWork bounds the work of finding the places that meet, in places compared with each other. The
+// work grows faster than the grammar: tools whose names begin alike are compared with each other,
+// and so are optional properties. A grammar that takes more is written with a lexeme for each
+// character.
+const (
+	maxWork     = 100_000_000
+	workOfPlace = 16  // that a set gets
+	workOfPair  = 100 // of sets
+)
 
 // lex decides which runs are lexemes.
 func (p *lark) lex() {
@@ -278,18 +283,8 @@ func (p *lark) lex() {
 // alone reports whether no place that a place meets can take one of its characters, except for
 // those that like reports as alike.
 func (l *lexing) alone(i int, like func(q int) bool) bool {
-	for word, set := range l.meets[i] {
-		for ; set != 0; set &= set - 1 {
-			q := word<<6 + bits.TrailingZeros64(set)
-			if q != i && l.both(i, q) && !like(q) {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.meets[i], func(q int) bool { return !like(q) })
 }
-
-func (l *lexing) both(i, q int) bool { return overlap(l.places[i].ranges, l.places[q].ranges) }
 
 // overlap reports whether two normal lists of ranges have a character in common.
 func overlap(a, b []Range) bool {
@@ -315,7 +310,7 @@ type lexUse struct {
 // newLexing makes the automaton of a grammar. With copies, each use of a rule from outside of its
 // group has places of its own; ok is false where that takes too many.
 func newLexing(g *Grammar, copies bool) (l *lexing, ok bool) {
-	l, ok = &lexing{}, true
+	l, ok = &lexing{work: maxWork}, true
 	rules := make(map[string]*Rule, len(g.Rules))
 	for i := range g.Rules {
 		rules[g.Rules[i].Name] = &g.Rules[i]
@@ -408,10 +403,7 @@ func newLexing(g *Grammar, copies bool) (l *lexing, ok bool) {
 	}
 	root := l.joint()
 	refer(&lexUse{}, Root, root)
-	if ok {
-		l.close(root)
-	}
-	return l, ok
+	return l, ok && l.close(root)
 }
 
 // maxCounts bounds the repetitions whose counts are tracked.
@@ -502,19 +494,36 @@ func charsOf(e *Element) []Range {
 }
 
 // close finds the places that can be read at a joint: at the root's, which is number 0 of the sets,
-// and after each place.
-func (l *lexing) close(root int) {
-	l.follow = make([]int, len(l.joints))
+// and after each place. It reports whether that took no more work than there may be.
+func (l *lexing) close(root int) bool {
+	const unknown = -1
+	l.follow = slices.Repeat([]int{unknown}, len(l.joints))
 	known := map[string]int{}
 	seen := make([]int, len(l.joints)) // by which round
-	find := func(at, round int) {
-		var set []int
-		stack := []int{at}
+	round := 0
+	var set, stack []int
+	var key []byte
+	// find finds the places of a joint. One that only leads to another one has those of that one.
+	find := func(first int) {
+		round++
+		at := first
+		for j := &l.joints[at]; len(j.next) == 1 && len(j.places) == 0 && l.follow[at] == unknown &&
+			seen[at] != round; j = &l.joints[at] {
+			seen[at] = round
+			at = j.next[0]
+		}
+		if l.follow[at] != unknown {
+			l.follow[first] = l.follow[at]
+			return
+		}
+		round++
+		set, stack = set[:0], append(stack[:0], at)
 		seen[at] = round
 		for len(stack) > 0 {
 			j := &l.joints[stack[len(stack)-1]]
 			stack = stack[:len(stack)-1]
 			set = append(set, j.places...)
+			l.work -= workOfPlace * (1 + len(j.places))
 			for _, n := range j.next {
 				if seen[n] != round {
 					seen[n] = round
@@ -524,42 +533,38 @@ func (l *lexing) close(root int) {
 		}
 		slices.Sort(set)
 		set = slices.Compact(set)
-		key := fmt.Sprint(set)
-		n, ok := known[key]
+		key = key[:0]
+		for _, q := range set {
+			key = binary.AppendUvarint(key, uint64(q))
+		}
+		n, ok := known[string(key)]
 		if !ok {
 			n = len(l.sets)
-			known[key] = n
-			l.sets = append(l.sets, set)
+			known[string(key)] = n
+			l.sets = append(l.sets, slices.Clone(set))
 		}
-		l.follow[at] = n
+		l.follow[at], l.follow[first] = n, n
 	}
-	find(root, 1)
-	for i := range l.places {
-		find(l.places[i].to, i+2)
+	find(root)
+	for i := 0; i < len(l.places) && l.work > 0; i++ {
+		find(l.places[i].to)
 	}
+	return l.work > 0
 }
 
-// meet finds which places meet, and reports whether that took no more work than there may be.
+// meet finds the places that meet and have a character in common, and reports whether that took no
+// more work than there may be.
 func (l *lexing) meet() bool {
 	words := (len(l.places) + 63) / 64
-	l.meets = make([]bitset, len(l.places))
-	for i := range l.meets {
-		l.meets[i] = make(bitset, words)
-	}
-	masks := make([]bitset, len(l.sets))
-	for i, set := range l.sets {
-		masks[i] = make(bitset, words)
-		for _, q := range set {
-			masks[i][q>>6] |= 1 << (q & 63)
-		}
-	}
+	compared := make([][]uint64, len(l.places)) // by place: bits of those with higher numbers
+	l.meets = make([][]int, len(l.places))
 	type pair struct{ a, b int } // sets of which all places meet
 	done := map[pair]bool{}
 	var queue []pair
-	work := 0
 	together := func(a, b int) {
 		if p := (pair{min(a, b), max(a, b)}); !done[p] {
 			done[p] = true
+			l.work -= workOfPair
 			queue = append(queue, p)
 		}
 	}
@@ -571,25 +576,26 @@ func (l *lexing) meet() bool {
 	for len(queue) > 0 {
 		p := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		for _, one := range [...]pair{p, {p.b, p.a}} {
-			for _, i := range l.sets[one.a] {
-				if work += words; work > maxMeetings {
-					return false
+		if l.work -= len(l.sets[p.a]) * len(l.sets[p.b]); l.work < 0 {
+			return false
+		}
+		for _, i := range l.sets[p.a] {
+			for _, q := range l.sets[p.b] {
+				low, high := min(i, q), max(i, q)
+				row := compared[low]
+				if row == nil {
+					row = make([]uint64, words)
+					compared[low] = row
 				}
-				row := l.meets[i]
-				for w, bitsOf := range masks[one.b] {
-					fresh := bitsOf &^ row[w]
-					row[w] |= fresh
-					for ; fresh != 0; fresh &= fresh - 1 {
-						q := w<<6 + bits.TrailingZeros64(fresh)
-						if work++; l.both(i, q) {
-							together(l.follow[l.places[i].to], l.follow[l.places[q].to])
-						}
-					}
+				bit := uint64(1) << (high & 63)
+				if row[high>>6]&bit != 0 || low == high {
+					continue
 				}
-			}
-			if p.a == p.b {
-				break
+				row[high>>6] |= bit
+				if overlap(l.places[i].ranges, l.places[q].ranges) {
+					l.meets[i], l.meets[q] = append(l.meets[i], q), append(l.meets[q], i)
+					together(l.follow[l.places[i].to], l.follow[l.places[q].to])
+				}
 			}
 		}
 	}

@@ -54,9 +54,11 @@ type compiler struct {
 	spaces   int
 	blocks   map[string]*blockProto
 	order    []*syntax.Block
-	hasStore bool   // some statement assigns to a variable called loop
-	scoped   bool   // some block is scoped
-	late     func() // reports the faults that are only found at the end
+	hasStore bool                   // some statement assigns to a variable called loop
+	scoped   bool                   // some block is scoped
+	late     func()                 // reports the faults that are only found at the end
+	texts    map[*syntax.Const]bool // those that are sites
+	nodes    int                    // of the code that is being compiled; see counted
 }
 
 // TemplateAssertionError is the class of faults that only compiling finds.
@@ -90,6 +92,7 @@ func (c *compiler) template(tree *syntax.Template) {
 		},
 	}
 	w.stmts(tree.Body)
+	c.texts = chosenTexts(tree)
 
 	root := c.newRoutine(nil)
 	p := place{scope: newScope(nil, root), top: true}
@@ -241,16 +244,40 @@ func (c *compiler) leave(p place, routinesBefore int) []int {
 	return slots
 }
 
-func (c *compiler) body(stmts []syntax.Stmt, p place) body {
-	var out body
-	for _, n := range stmts {
-		out = c.stmt(out, n, p)
+// nodesPerStep is how many statements and expressions are run in a step.
+const nodesPerStep = 32
+
+// counted compiles code and returns how many steps a run of it takes beside those of its
+// operations. Code that is too small for a step counts as a part of the code around it, and so does
+// not slow a loop down.
+func (c *compiler) counted(compile func()) (steps int) {
+	around := c.nodes
+	c.nodes = 0
+	compile()
+	if steps = c.nodes / nodesPerStep; steps == 0 {
+		around += c.nodes
 	}
+	c.nodes = around
+	return steps
+}
+
+func (c *compiler) body(stmts []syntax.Stmt, p place) body {
+	out := body{nil}
+	steps := c.counted(func() {
+		for _, n := range stmts {
+			out = c.stmt(out, n, p)
+		}
+	})
+	if steps == 0 {
+		return out[1:]
+	}
+	out[0] = &stepsStmt{steps, syntax.Pos(stmts[0].Offset())}
 	return out
 }
 
 // stmt appends the code of a statement.
 func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
+	c.nodes++
 	switch n := n.(type) {
 	case *syntax.Output:
 		return c.output(out, n, p)
@@ -339,16 +366,24 @@ func (c *compiler) inLoop(p place, pos syntax.Pos, msg string) {
 
 func (c *compiler) output(out body, n *syntax.Output, p place) body {
 	for _, part := range n.Parts {
+		c.nodes++
 		if k, ok := part.(*syntax.Const); ok &&
 			(k.Kind == syntax.Data || k.Kind == syntax.String && p.escape != escapeOn) {
 			if len(out) > 0 {
 				if last, ok := out[len(out)-1].(*textStmt); ok {
-					out[len(out)-1] = &textStmt{last.text + k.Text, last.pos}
+					last.text += k.Text
+					if last.site == nil && c.texts[k] {
+						last.site = c.textSite(k)
+					}
 					continue
 				}
 			}
 			if k.Text != "" {
-				out = append(out, &textStmt{k.Text, k.Pos})
+				s := &textStmt{text: k.Text, pos: k.Pos}
+				if c.texts[k] {
+					s.site = c.textSite(k)
+				}
+				out = append(out, s)
 			}
 			continue
 		}
@@ -375,8 +410,10 @@ func (c *compiler) print(x expr, esc escaping, pos syntax.Pos) stmt {
 			return s
 		case *constExpr:
 			if x.value.kind == String {
-				return &textStmt{x.value.text(), pos}
+				return &textStmt{text: x.value.text(), pos: pos}
 			}
+		case *textConst:
+			return &textStmt{x.value.text(), pos, x}
 		}
 	}
 	return &printStmt{x, esc, pos}
@@ -432,7 +469,7 @@ func (c *compiler) forStmt(n *syntax.For, p place) stmt {
 		test.scope.expr(n.Test)
 		s.testEnter = c.enter(test)
 		s.testTarget = c.target(n.Target, test)
-		s.test = c.expr(n.Test, test)
+		s.testSteps = c.counted(func() { s.test = c.expr(n.Test, test) })
 	}
 	inner := p.in(loopScope)
 	inner.loop = true
@@ -584,9 +621,12 @@ func (c *compiler) macro(ps *syntax.Params, stmts []syntax.Stmt, pos syntax.Pos,
 	analyse()
 	inner := p.in(s)
 	m.enter = c.enter(inner)
-	for i := range ps.Defaults {
-		m.params[len(m.params)-len(ps.Defaults)+i].def = c.expr(ps.Defaults[i], inner)
-	}
+	m.steps = c.counted(func() {
+		c.nodes += len(m.params)
+		for i := range ps.Defaults {
+			m.params[len(m.params)-len(ps.Defaults)+i].def = c.expr(ps.Defaults[i], inner)
+		}
+	})
 	m.code = c.body(stmts, inner)
 	return m
 }
@@ -626,10 +666,14 @@ func (c *compiler) maybe(x syntax.Expr, p place) expr {
 }
 
 func (c *compiler) expr(x syntax.Expr, p place) expr {
+	c.nodes++
 	switch x := x.(type) {
 	case *syntax.Name:
 		return c.name(x, p)
 	case *syntax.Const:
+		if c.texts[x] {
+			return c.textSite(x)
+		}
 		return &constExpr{c.constant(x)}
 	case *syntax.Tuple:
 		return &tupleExpr{c.exprs(x.Items, p)}
@@ -658,9 +702,15 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 		return &binaryExpr{binaryOps[x.Op], c.expr(x.X, p), c.expr(x.Y, p), x.Pos}
 	case *syntax.Logic:
 		left := c.expr(x.X, p)
-		if k, ok := left.(*constExpr); ok {
-			// As jinja2's optimizer does, skip operands that a constant short-circuits.
-			if yes, _ := truth(nil, k.value); yes != (x.Op == "and") {
+		var k Value // as jinja2's optimizer does, skip operands that a constant short-circuits
+		switch left := left.(type) {
+		case *constExpr:
+			k = left.value
+		case *textConst:
+			k = left.value
+		}
+		if k.kind != Missing {
+			if yes, _ := truth(nil, k); yes != (x.Op == "and") {
 				return left
 			}
 			return c.expr(x.Y, p)

@@ -19,6 +19,7 @@ import (
 const prelude = `{%- set zs = 'x' * 60000 %}{% set zt = zs ~ 'y' %}{% set zu = 'é' * 30000 %}{% set zl = range(600) | list %}
 {%- set zw = ['x' * 60000] * 400 %}{% set zb = 2 ** 16000 %}{% set zc = 3 ** 9000 %}{% set zd = {'a': 1, 'b': zs, zb: 2, (zs, zt): 3} %}
 {%- set zk = {} %}{% for i in zl %}{% set _ = zk.update({i: i}) %}{% endfor %}{% set zp = (zs, zt, zs) * 100 %}{% set zn = (1, (2, (3, zl | join))) %}{% set zm = zs | e %}
+{%- set zq = 'y' * 60000 ~ 'x' %}{% set zh = 'y' * 30000 ~ zu %}{% set zi = zu ~ 'x' %}{% set zg = (zq, 'y') * 200 %}
 {%- macro f(a=1) %}{{ a }}{% endmacro %}{% set ns = namespace(a=zs) %}`
 
 var operands = []string{
@@ -27,6 +28,11 @@ var operands = []string{
 	"[]", "zl", "zw", "(1, 2)", "zp", "zn", "{}", "zd", "zk", "zk.keys()", "zk.items()",
 	"zk.values()", "range(90000)", "f", "ns", "loop",
 }
+
+// worst are arguments that functions look through to their ends: the texts of the operands are not
+// in them, or come last.
+var worst = []string{"zq", "zh", "zi", "zg", "zk", "zq, zh", "zi, zq", "'x', 29000", "zi, 29000",
+	"'x', -5, -1", "zq, 3", "*zl", "**zk", "*zg", "a=zq", "'x', 'y', 29000"}
 
 // fewer are the operands that stand on a second side, or as an argument.
 var fewer = []string{"'x'", "zt", "3", "zb", "1.5", "none", "zl", "zp", "zk", "zk.keys()",
@@ -45,7 +51,9 @@ func expressions() (all []string) {
 			}
 		}
 		for _, op := range []string{"-(%s)", "+(%s)", "not (%s)", "{(%s): 1}", "(%s)[1]",
-			"(%s)[-1:]", "(%s)[::-1]", "(%s).a", "(%s)[zb]", "zk[%s]", "zd[%s]", "[%[1]s, %[1]s]",
+			"(%s)[-1:]", "(%s)[::-1]", "(%s)[29000]", "(%s)[-2]", "(%s)[29000:29001]",
+			"(%s)[::-7]", "f(*(%s))", "'{}'.format(*(%s))", "'%%s' %% (%s)",
+			"namespace(**(%s))", "(%s).a", "(%s)[zb]", "zk[%s]", "zd[%s]", "[%[1]s, %[1]s]",
 			"{1: %s}.get(1)",
 			"(%s)()", "range(%s)", "dict(%s)", "namespace(%s)", "cycler(%s)", "joiner(%s)",
 			"lipsum(%s)", "(%s) if (%[1]s) else 1"} {
@@ -56,20 +64,20 @@ func expressions() (all []string) {
 				continue
 			}
 			add("(%s) | %s", a, name)
-			for _, b := range []string{"'x'", "3", "zb", "zt", "'abs'", "'upper'", "'a', 'b'",
-				"2, 'x'", "none, true"} {
+			for _, b := range append([]string{"'x'", "3", "zb", "zt", "'abs'", "'upper'",
+				"'a', 'b'", "2, 'x'", "none, true"}, worst...) {
 				add("(%s) | %s(%s)", a, name, b)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(tests)) {
 			add("(%s) is %s", a, quotedTest(name))
-			for _, b := range []string{"'x'", "zb", "zt", "zp", "zk"} {
+			for _, b := range append([]string{"'x'", "zb", "zt", "zp", "zk"}, worst...) {
 				add("(%s) is %s(%s)", a, quotedTest(name), b)
 			}
 		}
 		for _, name := range methodNames() {
-			for _, args := range []string{"", "'x'", "zt", "3", "zb", "zl", "'x', 'y'", "'x', zt",
-				"70000, 'x'", "1, 2, 3"} {
+			for _, args := range append([]string{"", "'x'", "zt", "3", "zb", "zl", "'x', 'y'",
+				"'x', zt", "70000, 'x'", "1, 2, 3"}, worst...) {
 				add("(%s).%s(%s)", a, name, args)
 			}
 		}
@@ -165,4 +173,55 @@ func measure(t *testing.T, expression string) {
 		msg, _, _ = strings.Cut(err.Error(), "\n")
 	}
 	t.Errorf("%s: %v a step (%s)", expression, least, msg)
+}
+
+// TestCostOfCode charges code by its size, wherever it stands: a template must not do more in a
+// step by being longer.
+func TestCostOfCode(t *testing.T) {
+	const loop, end = "{% for i in range(500) %}", "{% endfor %}"
+	long := strings.Repeat("{% if x %}{% endif %}", 2_000)
+	asks := "[" + strings.Repeat("x, ", 2_000) + "x]"
+	for _, text := range []string{
+		loop + long + end,
+		loop + "{{ " + asks + "[0] }}" + end,
+		loop + "{% if " + asks + " %}{% endif %}" + end,
+		loop + "{% if x %}" + strings.Repeat("{% elif x %}", 2_000) + "{% endif %}" + end,
+		loop + "{% if x %}{% else %}" + long + "{% endif %}" + end,
+		loop + "{% set s %}" + long + "{% endset %}" + end,
+		loop + "{% filter trim %}" + long + "{% endfilter %}" + end,
+		loop + "{% with %}" + long + "{% endwith %}" + end,
+		loop + "{% generation %}" + long + "{% endgeneration %}" + end,
+		loop + "{% block b %}" + long + "{% endblock %}" + end,
+		loop + "{% for x in [] %}{% else %}" + long + end + end,
+		"{% for i in range(500) if " + asks + " %}" + end,
+		"{% for i in [range(500)] recursive %}{{ loop(i) if i is iterable }}" + long + end,
+		"{% macro f() %}" + long + "{% endmacro %}" + loop + "{{ f() }}" + end,
+		"{% macro f(a=" + asks + ") %}{% endmacro %}" + loop + "{{ f() }}" + end,
+		"{% macro f() %}{{ caller() }}{% endmacro %}" + loop + "{% call f() %}" + long +
+			"{% endcall %}" + end,
+	} {
+		render := func(steps int) error {
+			template, err := Compile(source.New("t", text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = template.Render(Vars{}, Options{Limits: Limits{Steps: steps}})
+			return err
+		}
+		const whole = 500 * 2_000 / nodesPerStep
+		if err := render(whole); Class(err) != "LimitError" {
+			t.Errorf("%.60s: %v in %d steps", text, err, whole)
+		}
+		if err := render(8 * whole); err != nil {
+			t.Errorf("%.60s: %v in %d steps", text, err, 8*whole)
+		}
+	}
+	// A loop that does little takes a step for an item.
+	small, err := Compile(source.New("t", loop+"{{ i if x else '' }}"+end))
+	if err == nil {
+		_, err = small.Render(Vars{}, Options{Limits: Limits{Steps: 502}})
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }

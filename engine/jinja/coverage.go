@@ -11,9 +11,10 @@ const (
 	SiteElif                 // {% elif %}
 	SiteCond                 // x if test else y
 	SiteFor                  // {% for %}
+	SiteText                 // a text of the template that is chosen as a value
 )
 
-var siteNames = [...]string{"if", "elif", "inline if", "for"}
+var siteNames = [...]string{"if", "elif", "inline if", "for", "text"}
 
 func (k SiteKind) String() string { return siteNames[k] }
 
@@ -27,24 +28,28 @@ type Site struct {
 // Outcome is a way in which a site decides.
 type Outcome uint8
 
-// The outcomes. A condition has the first two, where an absent else counts as one, a loop the
-// others.
+// The outcomes. A condition has the first two, where an absent else counts as one, a loop the next
+// three, a text the last.
 const (
 	False    Outcome = iota // the condition did not hold
 	True                    // the condition held
 	Empty                   // the loop had nothing to go through
 	Entered                 // the loop's body ran
 	Repeated                // and ran again
+	Written                 // the text was written
 )
 
-var outcomeNames = [...]string{"false", "true", "empty", "entered", "repeated"}
+var outcomeNames = [...]string{"false", "true", "empty", "entered", "repeated", "written"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 
 // Outcomes returns the outcomes that a site of the kind has.
 func (k SiteKind) Outcomes() []Outcome {
-	if k == SiteFor {
+	switch k {
+	case SiteFor:
 		return []Outcome{Empty, Entered, Repeated}
+	case SiteText:
+		return []Outcome{Written}
 	}
 	return []Outcome{False, True}
 }

@@ -28,10 +28,11 @@
 //
 // # Limits
 //
-// [Limits] bound the steps of a render (iterations, calls, items handled), the bytes it writes and
-// builds, how deep calls nest, and the time it takes; a template beyond one ends in an error of the
-// class LimitError or RecursionError at the place where it was. Nesting in the source is bounded by
-// package syntax. Nothing depends on a clock or on chance unless [Options] give one.
+// [Limits] bound the steps of a render (iterations, calls, items handled, code that runs), the
+// bytes it writes and builds, how deep calls nest, and the time it takes; a template beyond one
+// ends in an error of the class LimitError or RecursionError at the place where it was. Nesting in
+// the source is bounded by package syntax. Nothing depends on a clock or on chance unless [Options]
+// give one.
 //
 // # Errors
 //

@@ -87,7 +87,8 @@ func (x *listExpr) eval(f *frame) (Value, error) {
 	return f.rt.list(items), err
 }
 
-// entriesPerStep is how many entries of a literal are evaluated in a step beside their own.
+// entriesPerStep is how many entries of a literal are kept in a step, beside those that their code
+// takes.
 const entriesPerStep = 8
 
 func (f *frame) all(list []expr) ([]Value, error) {

@@ -101,17 +101,25 @@ func (g *getter) get(v Value) (Value, error) {
 		}
 	}
 	if g.fold {
-		return foldString(v), nil
+		return foldString(g.e, v)
 	}
 	return v, nil
 }
 
 // foldString is jinja2's ignore_case.
-func foldString(v Value) Value {
-	if v.isString() {
-		return derived(v, lowerCase(v.text()))
+func foldString(e *eval, v Value) (Value, error) {
+	if !v.isString() {
+		return v, nil
 	}
-	return v
+	if err := e.step(scanSteps(v)); err != nil {
+		return Value{}, err
+	}
+	text := v.text()
+	folded := lowerCase(text)
+	if folded == text {
+		return v, nil
+	}
+	return derived(v, folded), e.charge(len(folded))
 }
 
 // HasFilter reports whether the language has a filter of a name.

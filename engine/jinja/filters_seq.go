@@ -187,7 +187,7 @@ func filterDictsort(c *call) (Value, error) {
 	}
 	err = sortValues(c.eval, items, func(v Value) (Value, error) {
 		if v = v.items()[place]; !sensitive {
-			v = foldString(v)
+			return foldString(c.eval, v)
 		}
 		return v, nil
 	}, reverse != 0)

@@ -26,6 +26,7 @@ type interp struct {
 	loops    []*loopContext // for reuse
 	pcg      rand.PCG
 	coverage *Coverage
+	follows  bool // texts that are sites are followed, and nothing else
 	clock    func() time.Time
 	deadline time.Time       // where there is a clock
 	context  context.Context // nil: nobody breaks the render off
@@ -63,6 +64,14 @@ func (b body) run(f *frame) error {
 	}
 	return nil
 }
+
+// stepsStmt charges the steps of the code that follows it.
+type stepsStmt struct {
+	steps int
+	pos   syntax.Pos
+}
+
+func (s *stepsStmt) exec(f *frame) error { return f.at(f.rt.step(s.steps), s.pos) }
 
 // at gives an error its position, unless it has one.
 func (f *frame) at(err error, pos syntax.Pos) error {
@@ -265,9 +274,16 @@ func (rt *interp) markup(v Value) Value {
 type textStmt struct {
 	text string
 	pos  syntax.Pos
+	site *textConst // nil: it is none
 }
 
 func (s *textStmt) exec(f *frame) error {
+	if s.site != nil && f.rt.follows {
+		v := stringValue(s.text)
+		v.prov = s.site.mark
+		f.rt.out.str(v)
+		return f.grown(s.pos)
+	}
 	f.rt.out.lit(s.text)
 	return f.grown(s.pos)
 }

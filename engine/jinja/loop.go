@@ -16,6 +16,7 @@ type forStmt struct {
 	test       expr   // nil: every item
 	testEnter  []entryOp
 	testTarget target
+	testSteps  int // see compiler.counted
 	loop       int // slot of the variable loop, where the body reads it
 	// the body uses it other than for its fields, so that it may outlive the iteration
 	keepsLoop bool
@@ -169,6 +170,9 @@ func (s *forStmt) filtered(f *frame, it *iterator) (Value, bool, error) {
 			return item, false, err
 		}
 		f.enter(s.testEnter)
+		if err := f.rt.step(s.testSteps); err != nil {
+			return item, false, err
+		}
 		yes, err := f.test(s.test)
 		if yes || err != nil {
 			return item, yes, err

@@ -15,6 +15,7 @@ type macroProto struct {
 	varargs        int
 	enter          []entryOp
 	code           body
+	steps          int // of the defaults of its parameters; see compiler.counted
 }
 
 type macroParam struct {
@@ -107,7 +108,7 @@ func (m *macro) done(f *frame) {
 // bind starts an activation: arguments become variables as Macro.__call__ of jinja2 has it.
 func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
 	p, rt := m.proto, m.up.rt
-	if err := rt.step(1); err != nil {
+	if err := rt.step(1 + p.steps); err != nil {
 		return nil, err
 	}
 	if err := rt.tick(); err != nil {

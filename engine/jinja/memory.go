@@ -30,6 +30,7 @@ type memory struct {
 	outRuns, scratchRuns []run
 	outSpans             []fieldSpan
 	outFields            []Field
+	spanGauge            slab.Gauge
 
 	// blocks of spans and fields that outlive their renders, as kepts does
 	keptSpans  []fieldSpan
@@ -46,8 +47,9 @@ type memory struct {
 // a template that is compiled, looked at and dropped would have to fill one of its own.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
-// maxBlock bounds how much is kept of each type, in bytes.
-const maxBlock = 1 << 16
+// maxBlock bounds how much is kept of each type, in bytes: more than a render within the limits of
+// untrusted input needs when many others follow it.
+const maxBlock = 1 << 24
 
 // reset takes back all that was handed out.
 func (m *memory) reset() {
@@ -64,13 +66,11 @@ func (m *memory) reset() {
 	m.runs.Reset(maxBlock)
 	m.recorder.reset()
 	clear(m.outFields)
-	if max(cap(m.outSpans), cap(m.outFields)) > maxSpans {
+	if !m.spanGauge.Keep(len(m.outSpans), cap(m.outSpans)) || cap(m.outSpans) > maxNoted {
 		m.outSpans, m.outFields = nil, nil
 	}
+	m.outSpans, m.outFields = m.outSpans[:0], m.outFields[:0]
 }
-
-// maxSpans is of how many spans the memory is kept for the next render.
-const maxSpans = 1 << 12
 
 // keptBlock is of how many bytes a block of kept texts is, and minText how many a path is given at
 // least.

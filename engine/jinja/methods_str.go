@@ -1,6 +1,9 @@
 package jinja
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // argText returns a string argument; Python's TypeError for anything else.
 func (c *call) argText(i int) (string, error) {
@@ -259,21 +262,17 @@ func stripValue(v, chars Value, left, right bool) Value {
 	s := v.text()
 	i, j := 0, len(s)
 	if chars.isString() {
-		set := chars.text()
-		has := func(r rune) bool { return strings.ContainsRune(set, r) }
-		if len(set) == 1 {
-			has = func(r rune) bool { return r == rune(set[0]) }
-		}
+		set := codePoints(chars.text())
 		for left && i < j {
 			r, n := decodeRune(s[i:])
-			if !has(r) {
+			if !set.has(r) {
 				break
 			}
 			i += n
 		}
 		for right && i < j {
 			r, n := decodeLastRune(s[i:j])
-			if !has(r) {
+			if !set.has(r) {
 				break
 			}
 			j -= n
@@ -290,6 +289,38 @@ func stripValue(v, chars Value, left, right bool) Value {
 		return v
 	}
 	return v.substr(i, j)
+}
+
+// codePointSet is a set of code points. Looking one up costs the same however many there are: a
+// step of a template must not multiply the lengths of two texts.
+type codePointSet struct {
+	ascii  [2]uint64 // bit r%64 of word r/64
+	others map[rune]struct{}
+}
+
+// codePoints returns the set of the code points of s.
+func codePoints(s string) (set codePointSet) {
+	for len(s) > 0 {
+		r, n := decodeRune(s)
+		switch {
+		case r < utf8.RuneSelf:
+			set.ascii[r/64] |= 1 << (r % 64)
+		case set.others == nil:
+			set.others = map[rune]struct{}{r: {}}
+		default:
+			set.others[r] = struct{}{}
+		}
+		s = s[n:]
+	}
+	return set
+}
+
+func (s *codePointSet) has(r rune) bool {
+	if r < utf8.RuneSelf {
+		return s.ascii[r/64]&(1<<(r%64)) != 0
+	}
+	_, ok := s.others[r]
+	return ok
 }
 
 // hasAffix is startswith and endswith.

@@ -283,7 +283,16 @@ func appendRun(dst []run, r run) []run {
 		dst[k].n += r.n
 		return dst
 	}
-	return append(dst, r)
+	return pushed(dst, r)
+}
+
+// pushed appends to a list that is kept for the next render. The list doubles, so that filling it
+// once takes twice its memory, however long it is; append takes five times that of a long one.
+func pushed[T any](list []T, x T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, len(list))
+	}
+	return append(list, x)
 }
 
 func appendRuns(dst, src []run, i, j int) []run {

@@ -3,6 +3,7 @@ package jinja
 import (
 	"slices"
 
+	"github.com/goassay/assay/engine/internal/slab"
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
@@ -18,6 +19,7 @@ type recorder struct {
 	pos     syntax.Pos // of the part of the template that is at work
 	lookups int
 	mem     *memory
+	gauge   slab.Gauge
 }
 
 type pendingRead struct {
@@ -52,12 +54,14 @@ func (r *recorder) finish(t *Trace) {
 	t.writes, t.calls = slices.Clone(r.writes), slices.Clone(r.calls)
 }
 
-// maxNoted is of how many notes of a kind a recorder keeps the memory for the next render.
-const maxNoted = 1 << 10
+// maxNoted is of how many notes of a kind a memory keeps the room for the next render.
+const maxNoted = 1 << 18
 
 // reset forgets the notes.
 func (r *recorder) reset() {
-	if max(len(r.reads), len(r.literals), len(r.writes), len(r.calls)) > maxNoted {
+	room := max(cap(r.reads), cap(r.literals), cap(r.writes), cap(r.calls))
+	used := max(len(r.reads), len(r.literals), len(r.writes), len(r.calls))
+	if !r.gauge.Keep(used, room) || room > maxNoted {
 		*r = recorder{}
 		return
 	}
@@ -78,7 +82,7 @@ func (r *recorder) called(from, to int, pos syntax.Pos) {
 		r.calls = r.calls[:n-1]
 	}
 	if to > from {
-		r.calls = append(r.calls, Write{from, to, pos.Offset()})
+		r.calls = pushed(r.calls, Write{from, to, pos.Offset()})
 	}
 }
 
@@ -89,7 +93,7 @@ func (r *recorder) wrote(to int, pos syntax.Pos) {
 		from = r.writes[last].To
 	}
 	if to > from {
-		r.writes = append(r.writes, Write{from, to, pos.Offset()})
+		r.writes = pushed(r.writes, Write{from, to, pos.Offset()})
 	}
 }
 
@@ -111,7 +115,7 @@ func (r *recorder) entry(n *node, pos syntax.Pos) *Read {
 		if !ok {
 			i = len(r.reads)
 			r.index[path] = i
-			r.reads = append(r.reads, Read{Path: path, First: pos.Offset()})
+			r.reads = pushed(r.reads, Read{Path: path, First: pos.Offset()})
 		}
 		n.noted = i + 1
 	}
@@ -177,5 +181,5 @@ func (r *recorder) compared(n *node, op, literal string) {
 	}
 	c.Literal = r.mem.kept(literal) // it may be a part of a value that the render built
 	r.seen[c] = true
-	r.literals = append(r.literals, c)
+	r.literals = pushed(r.literals, c)
 }

@@ -25,7 +25,7 @@ const (
 
 // Limits bound a render (E2). A zero field stands for that of [DefaultLimits].
 type Limits struct {
-	Steps int // iterations, calls and items handled
+	Steps int // iterations, calls, items handled, and pieces of code that run
 	// bytes of output; all strings built on the way may be eight times as long together
 	OutputBytes int
 	Depth       int // macros, loops and values inside each other, in levels
@@ -119,6 +119,9 @@ type Options struct {
 	Taker FieldTaker
 	// Coverage records which branches are taken; nil: off
 	Coverage *Coverage
+	// Known, where set, has the texts that Coverage need not record any more. Where it has them all
+	// a render costs less.
+	Known *Coverage
 }
 
 // Template is a compiled template. It is immutable and safe for concurrent use.
@@ -137,6 +140,7 @@ type Template struct {
 	code     body
 	self     int // slot of the variable self, or -1
 	sites    []Site
+	texts    []writable // those of the sites that are texts
 	pool     sync.Pool
 }
 
@@ -239,6 +243,10 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	rt.mutable = o.Mode == Mutable
 	rt.autoescape = false
 	rt.origins = o.Origins || o.Fields || o.Spans != nil || o.Trace != nil
+	// where the input is followed, a text cannot be
+	rt.follows = !rt.origins && o.Coverage != nil && t.follow(o.Known)
+	input := rt.origins
+	rt.origins = rt.origins || rt.follows
 	rt.memory.fields = o.Spans != nil || o.Fields && !o.Origins && o.Trace == nil
 	if o.Trace != nil {
 		rt.trace = &rt.recorder
@@ -267,7 +275,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	for i := range vars.members {
 		m := &vars.members[i]
 		if k, ok := t.index[m.Key]; ok {
-			rt.ctx[k] = rt.input(m.Key, &m.Value, rt.origins)
+			rt.ctx[k] = rt.input(m.Key, &m.Value, input)
 		}
 	}
 	f := rt.frame(t.root, nil)
@@ -283,6 +291,9 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	var text Text
 	if err == nil {
 		text.String = string(rt.out.buf)
+		if rt.follows {
+			rt.wrote(rt.out.runs)
+		}
 		if o.Spans != nil {
 			*o.Spans = rt.spans(rt.out.runs, o.Taker)
 		} else if o.Origins || o.Fields {

@@ -131,7 +131,7 @@ func (o *Observer) Observe(p Probe) *Rendering {
 		}
 	}
 	o.seen[key] = r
-	o.template.Budget.Spend(int64(r.size()+len(key)) / bytesPerStep)
+	o.template.Charge(r.size() + len(key))
 	return r
 }
 
@@ -184,9 +184,6 @@ var errTail = errors.New("an answer in more pieces than are looked at")
 // GiveUp ends the look at a template for a reason: the renders that come after it are refused, and
 // nothing is judged by their absence.
 func (o *Observer) GiveUp(reason string) { o.template.Budget.Exhaust(reason) }
-
-// bytesPerStep is the number of bytes kept by an observer that cost as much as a step of a render.
-const bytesPerStep = 16
 
 // size is about how many bytes a rendering takes.
 func (r *Rendering) size() int {

@@ -170,6 +170,37 @@ func (v Value) Without(key string) Value {
 		func(m Member) bool { return m.Key == key })...)
 }
 
+// Clone returns a value that shares no memory with the text that v was read from. Whoever keeps a
+// small part of a long text keeps the whole of it otherwise.
+func Clone(v Value) Value {
+	v.text = strings.Clone(v.text)
+	if v.in == nil {
+		return v
+	}
+	in := &inside{slices.Clone(v.in.items), slices.Clone(v.in.members)}
+	for i := range in.items {
+		in.items[i] = Clone(in.items[i])
+	}
+	for i, m := range in.members {
+		in.members[i] = Member{strings.Clone(m.Key), Clone(m.Value)}
+	}
+	v.in = in
+	return v
+}
+
+// Count returns the number of values of which a value consists, itself and the keys of objects
+// counted.
+func Count(v Value) int {
+	n := 1
+	for _, item := range v.Items() {
+		n += Count(item)
+	}
+	for _, m := range v.Members() {
+		n += 1 + Count(m.Value)
+	}
+	return n
+}
+
 // Equal reports whether two values are the same JSON: keys in any order, numbers by exact value (1
 // equals 1.0 and 1e0).
 func Equal(a, b Value) bool {

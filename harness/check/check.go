@@ -67,9 +67,9 @@ type finder = rule.Finder[where]
 // rules has all rules in the order of their ids.
 var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules,
 	valueRules, turnRules, endRules, needleRules, refusalRules, fidelityRules, switchRules,
-	loopRules, injectionRules, literalRules, testedRules, grownRules, markerRules, fieldRules,
-	instructionRules, stepRules,
-	listRules, bracketRules, stateRules, assignedRules, branchRules, suppressionRules, costRules)
+	loopRules, injectionRules, literalRules, testedRules, grownRules, hangRules, markerRules,
+	fieldRules, instructionRules, stepRules, listRules, bracketRules, stateRules, assignedRules,
+	branchRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []rule.Rule {

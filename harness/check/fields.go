@@ -71,8 +71,8 @@ func checkFields(s *Subject, find finder) {
 			}
 			for _, meant := range names {
 				this := slip{name, meant}
-				plural := name+"s" == meant || meant+"s" == name
-				if seen[this] || !slipped(name, meant) || plural && read[meant] || len(meant) < 4 {
+				if seen[this] || !slipped(name, meant) || len(meant) < 4 ||
+					read[meant] && (isPlural(name, meant) || isPlural(meant, name)) {
 					continue
 				}
 				seen[this] = true
@@ -97,7 +97,7 @@ func (s *Subject) checkRoleNames(find finder) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(compared)) {
 		for _, meant := range roles {
-			if slipped(name, meant) && name != meant+"s" {
+			if slipped(name, meant) && !isPlural(name, meant) {
 				find(s.literal(name), "a role is compared with %q, which no message has; %s is "+
 					"nearly the same\nconversation: %s", name, meant, compared[name])
 			}
@@ -153,6 +153,12 @@ func slipped(name, meant string) bool {
 	}
 	return i+1 < len(name) && name[i] == meant[i+1] && name[i+1] == meant[i] &&
 		name[i+2:] == meant[i+2:]
+}
+
+// isPlural reports whether name is singular with an "s" more.
+func isPlural(name, singular string) bool {
+	stem, ok := strings.CutSuffix(name, "s")
+	return ok && stem == singular
 }
 
 // without reports whether long is short with one letter more.

@@ -14,7 +14,7 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/reach"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
@@ -39,8 +39,8 @@ var grownRules = []lookout{
 			"variable of the request asks for them."}, Group: groupLint, Find: checkRepetition},
 	{Rule: rule.Rule{ID: "A141", Name: "threshold-not-exercised", Severity: rule.Warning,
 		Short: "A condition on a number had the same outcome in all requests that were tried, " +
-			"long ones too.",
-		Damage: "Nobody has seen the prompt beyond the threshold.",
+			"long ones too, or none of these wrote a sentence that the template chooses as a value.",
+		Damage: "Nobody has seen the prompt beyond the threshold, or with the sentence.",
 		Fix: "Read the lines that it guards, and try a request of that size; `assay coverage` " +
 			"shows what reaches them."}, Group: groupLint, Find: checkThresholds},
 }
@@ -757,14 +757,19 @@ func checkThresholds(s *Subject, find finder) {
 		return all
 	}
 	if len(missed()) > 0 {
-		x := conversation.Explore(s.Template.ChatTemplate(), s.grammar(),
-			s.Template.Caps().Needs.Bound, conversation.UsualRenders,
-			s.Source.Unreachable)
-		coverage.Add(&x.Coverage)
+		coverage.Add(&s.explored().Coverage)
 	}
 	for _, t := range missed() {
 		find(t.at, "not exercised: %s, with up to %d messages, calls and tools and texts of %d "+
 			"bytes", s.onlyWay(coverage, t), manyOf, longText)
+	}
+	if texts := s.unwritten(); len(texts) > 0 {
+		var places []where
+		for _, c := range texts {
+			places = append(places, where(c.Offset()))
+		}
+		find(where(texts[0].Offset()), "not exercised: no request wrote this text, which is chosen "+
+			"as a value: %s%s", report.Quote(texts[0].Text, lead), s.others(places))
 	}
 	if s.grown().cut {
 		find(nowhere, "not exercised: the template takes many steps, or names many numbers and "+
@@ -776,6 +781,62 @@ func checkThresholds(s *Subject, find finder) {
 				"that nobody can tell which requests it was true for")
 		}
 	}
+}
+
+// unwritten returns the sentences that the template chooses as values, and that neither the
+// conversations of the grammar nor those of the search make it write.
+func (s *Subject) unwritten() (all []*syntax.Const) {
+	t := s.Template.ChatTemplate()
+	tree, _ := s.parsed()
+	sites := map[int]int{}
+	for i, site := range t.Sites() {
+		if site.Kind == jinja.SiteText {
+			sites[site.Off] = i
+		}
+	}
+	if len(sites) == 0 {
+		return nil
+	}
+	var wanted []*syntax.Const
+	for n := range tree.All() {
+		if c, ok := n.(*syntax.Const); ok && c.Kind >= syntax.String && isSentence(c.Text) {
+			if _, ok := sites[c.Offset()]; ok {
+				wanted = append(wanted, c)
+			}
+		}
+	}
+	var written jinja.Coverage
+	missed := func(c *syntax.Const) bool {
+		return !written.Reached(sites[c.Offset()], jinja.Written)
+	}
+	for _, talk := range s.talks() {
+		if !slices.ContainsFunc(wanted, missed) {
+			return nil
+		}
+		var one jinja.Coverage
+		_, _ = t.Cover(talk.in, &one, &written)
+		written.Add(&one)
+	}
+	written.Add(&s.explored().Coverage)
+	proofs := s.Source.Unreachable()
+	for _, c := range wanted {
+		_, proven := proofs[reach.Outcome{Kind: jinja.SiteText, Off: c.Offset(),
+			Outcome: jinja.Written}]
+		if missed(c) && !proven {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// isSentence reports whether a text has a phrase in one of its lines.
+func isSentence(text string) bool {
+	for line := range strings.Lines(text) {
+		if len(phrasesOf(line)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyWay describes how a decision went for all requests; "" where it went both ways.

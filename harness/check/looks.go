@@ -222,7 +222,7 @@ func noLetter(r rune) bool { return !unicode.IsLetter(r) }
 // seen renders a request with its origins.
 func (s *Subject) seen(r chat.Request) (chattemplate.Observation, error) {
 	o, err := s.Template.ChatTemplate().Observe(s.Template.Caps().Fit(r).Input)
-	s.Template.ChatTemplate().Budget.Spend(int64(len(o.String)) / bytesPerStep)
+	s.Template.ChatTemplate().Charge(len(o.String))
 	return o, err
 }
 

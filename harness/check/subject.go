@@ -16,6 +16,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/clients"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
@@ -31,7 +32,9 @@ type Subject struct {
 	followed     func() *follower // of the variables
 	talks        func() []*talked
 	census       func() *census
-	grown        func() *grown                   // the template on long requests
+	grown        func() *grown // the template on long requests
+	explored     func() *conversation.Exploration
+	hangings     func() *hangings                // the lines that some prompts have
 	gaps         func() []gap                    // of all conversations
 	frame        func() (frame, bool)            // of turns, where it can be learnt
 	sequence     func() (sequence, bool)         // of turns, where one marker opens all
@@ -58,6 +61,8 @@ func newSubject(src subject.Source, o Options) *Subject {
 	s.talks = sync.OnceValue(s.observeTalks)
 	s.census = sync.OnceValue(s.takeCensus)
 	s.grown = sync.OnceValue(s.grow)
+	s.explored = sync.OnceValue(s.explore)
+	s.hangings = sync.OnceValue(s.findHanging)
 	s.gaps = sync.OnceValue(s.findGaps)
 	s.frame = sync.OnceValues(func() (frame, bool) { return learnFrame(s.gaps()) })
 	s.sequence = sync.OnceValues(func() (sequence, bool) {
@@ -68,6 +73,16 @@ func newSubject(src subject.Source, o Options) *Subject {
 		return s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
 	})
 	return s
+}
+
+// explore returns the part of the template that the conversations of the grammar reach, and those
+// that a search makes of them.
+func (s *Subject) explore() *conversation.Exploration {
+	if s.Options.Grammar == nil {
+		return s.Source.Explored()
+	}
+	return conversation.Explore(s.Template.ChatTemplate(), s.grammar(),
+		s.Template.Caps().Needs.Bound, conversation.UsualRenders, s.Source.Unreachable)
 }
 
 // quiet reports whether a rule finds nothing; another one need not report the same cause again.

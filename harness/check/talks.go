@@ -52,10 +52,6 @@ func (s *Subject) grammar() *conversation.Grammar {
 	return conversation.Usual()
 }
 
-// bytesPerStep is the number of bytes of a prompt, at which many rules look, that cost as much as a
-// step of a render.
-const bytesPerStep = 16
-
 // observeTalks renders the conversations of the grammar with their origins.
 func (s *Subject) observeTalks() []*talked {
 	all := make([]*talked, 0, len(s.grammar().Conversations))
@@ -63,7 +59,7 @@ func (s *Subject) observeTalks() []*talked {
 		fitted := s.Template.Caps().Fit(c.Request)
 		t := s.look(fitted.Input)
 		t.Conversation = c
-		s.Template.ChatTemplate().Budget.Spend(int64(len(t.text)) / bytesPerStep)
+		s.Template.ChatTemplate().Charge(len(t.text)) // many rules look at it
 		if t.err == nil {
 			t.unfilled = s.unfilled(c.Request, fitted)
 		}

@@ -64,7 +64,8 @@ const enough = 3
 func (s *searcher) try(c Conversation) bool {
 	s.Renders++
 	var one jinja.Coverage
-	_, err := s.Template.Cover(c.Input(s.Bound), &one) // a refusal reaches something, too
+	// a refusal reaches something, too
+	_, err := s.Template.Cover(c.Input(s.Bound), &one, &s.Coverage)
 	s.ended(c, err)
 	rare := len(s.pool) < enough
 	for i, site := range s.Template.Sites() {
@@ -126,7 +127,7 @@ const (
 // is then read in another way is looked at in turn. Where this comes to an end, it goes on with
 // conversations that differ at random.
 func (s *searcher) search() {
-	s.slicer = newSlicer(s.Template.Source)
+	s.slicer = newSlicer(s.Template.Source, s.Template.Sites())
 	s.sites = map[decisionKey]int{}
 	for i, site := range s.Template.Sites() {
 		s.sites[decisionKey{site.Kind, site.Off}] = i

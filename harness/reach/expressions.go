@@ -341,7 +341,10 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 			want = falsy
 		}
 		rest := a.limited(everything &^ want)
-		if a.kinds&want == 0 || e.dead {
+		if e.dead {
+			return rest
+		}
+		if p.choose(x, a.kinds&want != 0); a.kinds&want == 0 {
 			return rest
 		}
 		p.given(x.X, x.Op == "and", inner)
@@ -861,6 +864,18 @@ func isTrue(x syntax.Expr) bool {
 	return ok && c.Kind == syntax.True
 }
 
+// chooses notes which value a default takes. The other is made all the same, and where it has calls
+// in it, these may do anything.
+func (p *prover) chooses(x *syntax.Filter, second bool, e *env) {
+	for n := range syntax.All(x.Args.Args[0]) {
+		_, calls := n.(*syntax.Call)
+		second = second || calls
+	}
+	if x.X != nil && !e.dead {
+		p.choose(x, second)
+	}
+}
+
 // filter returns the values that a filter may have.
 func (p *prover) filter(x *syntax.Filter, e *env) val {
 	v := val{kinds: text | blank, from: fromOther} // the body of a block
@@ -878,6 +893,7 @@ func (p *prover) filter(x *syntax.Filter, e *env) val {
 	case "default", "d":
 		if len(x.Args.Args) == 2 && isTrue(x.Args.Args[1]) && len(x.Keywords) == 0 {
 			out = v.limited(truthy)
+			p.chooses(x, v.kinds&falsy != 0, e)
 			if v.kinds&falsy != 0 {
 				out = out.or(p.eval(x.Args.Args[0], e))
 			}
@@ -886,6 +902,7 @@ func (p *prover) filter(x *syntax.Filter, e *env) val {
 		}
 		if len(x.Args.Args) == 1 && len(x.Keywords) == 0 {
 			out = v.limited(everything &^ undef)
+			p.chooses(x, v.kinds&undef != 0, e)
 			if v.kinds&undef != 0 {
 				out = out.or(p.eval(x.Args.Args[0], e))
 			}

@@ -15,8 +15,9 @@
 // give a template are always there.
 //
 // An outcome is out of reach where no value in the sets leads to it, where nothing leads to its
-// place, or where no statement calls the macro that it is in. One that depends on the clock and on
-// nothing else is none that a request reaches, either: another day does.
+// place, or where no statement calls the macro that it is in; a text also where the operator or the
+// filter that it is an operand of never takes it. One that depends on the clock and on nothing else
+// is none that a request reaches, either: another day does.
 //
 // # Limits
 //
@@ -65,6 +66,9 @@ const Clock = "the day decides it, which no request sets"
 // Uncalled begins the reason of outcomes in a macro that nothing calls; its name ends it.
 const Uncalled = "no statement that is reached calls the macro "
 
+// nowhere is the reason of outcomes of places that are out of reach.
+const nowhere = "nothing leads to this place"
+
 // maxSteps bounds how many statements, expressions and facts are gone through: some hundred times
 // those of a long template.
 const maxSteps = 4_000_000
@@ -91,7 +95,9 @@ type prover struct {
 	changed    bool
 	unprovable bool
 	reached    map[Outcome]bool
-	clocked    map[Outcome]bool // those of conditions that depend on the clock alone
+	clocked    map[Outcome]bool     // those of conditions that depend on the clock alone
+	came       map[syntax.Stmt]bool // the statements that something leads to
+	chosen     map[syntax.Expr]way  // the values of and, or and default
 	loops      []*loopEnds
 	depth      int            // how many scopes there are around
 	values     map[string]val // all that statements assign, by name
@@ -104,6 +110,7 @@ type loopEnds struct{ next, out *env }
 func newProver(tree *syntax.Template) *prover {
 	p := &prover{macros: map[string][]*macro{}, assigned: map[string]bool{},
 		inMacros: map[string]bool{}, reached: map[Outcome]bool{}, clocked: map[Outcome]bool{},
+		came: map[syntax.Stmt]bool{}, chosen: map[syntax.Expr]way{},
 		keys: newKeys(), values: map[string]val{}}
 	var own map[string]bool // the namespaces of the macro that is gone through
 	var visit func(n syntax.Node, inside bool)
@@ -179,6 +186,15 @@ func namespaces(m *syntax.Macro) map[string]bool {
 	return all
 }
 
+// way is which values an operator or filter was seen to take: any at all, and its second one.
+type way struct{ some, second bool }
+
+// choose notes that an expression takes one of two values, or may take the second.
+func (p *prover) choose(x syntax.Expr, second bool) {
+	w := p.chosen[x]
+	p.chosen[x] = way{true, w.second || second}
+}
+
 // sets notes the names that an assignment sets.
 func (p *prover) sets(target syntax.Node) {
 	switch t := target.(type) {
@@ -249,7 +265,7 @@ func (p *prover) proofs(tree *syntax.Template) map[Outcome]string {
 			case in != nil && !in.called:
 				proofs[key] = Uncalled + in.Name
 			case !reached:
-				proofs[key] = "nothing leads to this place"
+				proofs[key] = nowhere
 			case kind == jinja.SiteFor && !p.reached[Outcome{kind, off, jinja.Entered}]:
 				proofs[key] = "there is never anything to go through"
 			case kind == jinja.SiteFor:
@@ -261,40 +277,79 @@ func (p *prover) proofs(tree *syntax.Template) map[Outcome]string {
 			}
 		}
 	}
-	var visit func(n syntax.Node, in *macro)
 	macros := map[*syntax.Macro]*macro{}
 	for _, m := range p.order {
 		macros[m.Macro] = m
 	}
-	visit = func(n syntax.Node, in *macro) {
+	// why is the reason why nothing leads to a node; "": something may
+	var visit func(n syntax.Node, in *macro, why string)
+	body := func(body []syntax.Stmt, in *macro, why string) {
+		for _, c := range body {
+			visit(c, in, why)
+		}
+	}
+	visit = func(n syntax.Node, in *macro, why string) {
+		if s, ok := n.(syntax.Stmt); ok && why == "" && !p.came[s] {
+			why = nowhere
+		}
 		switch n := n.(type) {
+		case *syntax.Const:
+			if why != "" && n.Kind >= syntax.String {
+				proofs[Outcome{jinja.SiteText, n.Offset(), jinja.Written}] = why
+			}
+			return
 		case *syntax.Macro:
-			in = macros[n]
+			if in, why = macros[n], ""; in != nil && !in.called {
+				why = Uncalled + in.Name
+			}
 		case *syntax.If:
 			site(jinja.SiteIf, n.Offset(), in)
 			for _, branch := range n.Elif {
 				site(jinja.SiteElif, branch.Offset(), in)
-				visit(branch.Test, in)
-				for _, c := range branch.Body {
-					visit(c, in)
-				}
+				visit(branch.Test, in, why)
+				body(branch.Body, in, why)
 			}
-			visit(n.Test, in)
-			for _, c := range slices.Concat(n.Body, n.Else) {
-				visit(c, in)
-			}
+			visit(n.Test, in, why)
+			body(n.Body, in, why)
+			body(n.Else, in, why)
 			return
 		case *syntax.For:
 			site(jinja.SiteFor, n.Offset(), in)
 		case *syntax.Cond:
 			site(jinja.SiteCond, n.Offset(), in)
+			visit(n.Test, in, why)
+			arm := func(o jinja.Outcome) string {
+				if w := proofs[Outcome{jinja.SiteCond, n.Offset(), o}]; why == "" && w != Clock {
+					return w
+				}
+				return why
+			}
+			visit(n.Then, in, arm(jinja.True))
+			if n.Else != nil {
+				visit(n.Else, in, arm(jinja.False))
+			}
+			return
+		case *syntax.Logic:
+			visit(n.X, in, why)
+			if w := p.chosen[n]; why == "" && w.some && !w.second {
+				why = map[string]string{"and": "the value before it is always empty",
+					"or": "the value before it is never empty"}[n.Op]
+			}
+			visit(n.Y, in, why)
+			return
+		case *syntax.Filter:
+			if w := p.chosen[n]; why == "" && w.some && !w.second {
+				visit(n.X, in, why)
+				visit(n.Args.Args[0], in, "the value before it is always there")
+				return
+			}
 		}
 		for _, c := range syntax.Children(n) {
-			visit(c, in)
+			visit(c, in, why)
 		}
 	}
 	for _, n := range tree.Body {
-		visit(n, nil)
+		visit(n, nil, "")
 	}
 	maps.DeleteFunc(proofs, func(o Outcome, _ string) bool {
 		return o.Outcome == jinja.Empty // it is listed, and does not count
@@ -363,6 +418,7 @@ func (p *prover) branches(kind jinja.SiteKind, off int, test syntax.Expr, e *env
 
 func (p *prover) stmt(n syntax.Stmt, e *env) {
 	p.keys.steps++
+	p.came[n] = true
 	switch n := n.(type) {
 	case *syntax.Output:
 		for _, part := range n.Parts {

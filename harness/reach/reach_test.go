@@ -17,7 +17,8 @@ func TestUnreachable(t *testing.T) {
 		"no statement that is reached calls the macro", "uncalled",
 		"there is never anything to go through", "nothing",
 		"the day decides it, which no request sets", "the day",
-		"the loop has one round", "one round")
+		"the loop has one round", "one round", "the value before it is always empty", "empty",
+		"the value before it is never empty", "full", "the value before it is always there", "there")
 	for text, want := range map[string]string{
 		`{% if 1 > 2 %}{% endif %}`:                              "if true: never",
 		`{% if true %}{% endif %}`:                               "if false: always",
@@ -59,7 +60,7 @@ func TestUnreachable(t *testing.T) {
 			"if true: never",
 		`{% if tools %}{{ frob(tools) }}` +
 			`{{ 'a' if tools else 'b' }}{% endif %}`: "inline if false: no way; " +
-			"inline if true: no way",
+			"inline if true: no way; text written: no way; text written: no way",
 		`{% if tools %}{% set x = dict.from_keys(tools) %}{% if x %}{% endif %}` +
 			`{% endif %}`: "if false: no way; if true: no way",
 		`{% set all = [] %}{% for m in messages %}{% set _ = all.append(m) %}` +
@@ -67,7 +68,14 @@ func TestUnreachable(t *testing.T) {
 		`{% set all = [] %}{% macro f() %}{% set _ = all.append(1) %}{% endmacro %}` +
 			`{{ f() }}{% if all %}{% endif %}`: "",
 		`{% if tools %}{{ raise_exception('no') }}{% endif %}` +
-			`{{ 'x' if tools else 'y' }}`: "inline if true: never",
+			`{{ 'x' if tools else 'y' }}`: "inline if true: never; text written: never",
+		`{{ add_generation_prompt is undefined and 'a' }}`:              "text written: empty",
+		`{% set x = 'a' %}{{ x or 'b' }}{{ tools or 'c' }}`:             "text written: full",
+		`{% set x = 'a' %}{{ x | default('b') }}{{ y | default('c') }}`: "text written: there",
+		`{% macro f(a) %}{{ a }}{% endmacro %}{% set x = 'a' %}` +
+			`{{ x | default(f('b')) }}`: "",
+		`{% macro f() %}a{% endmacro %}{{ x and 'b' }}`:        "text written: uncalled f",
+		`{{ ['a', 'b'][messages | length] }}{{ 'c' * tools }}`: "",
 		`{% set day = strftime_now('%d') %}{% if day == '31' %}` +
 			`{% endif %}`: "if false: the day; if true: the day",
 		`{% set day = date or strftime_now('%d') %}{% if day == '31' %}{% endif %}`: "",

@@ -74,9 +74,7 @@ func told(src subject.Source) TemplateTold {
 	if gate.Err() != nil {
 		t.Why = gate.Err().Error()
 	}
-	x := conversation.Explore(compiled.ChatTemplate(), conversation.Usual(), compiled.Caps().
-		Needs.Bound, conversation.UsualRenders, src.Unreachable)
-	t.Exercised = x.Summary()
+	t.Exercised = src.Explored().Summary()
 	return t
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/infile"
 )
 
 // Found lists the contents of a folder that can be opened, each as a name for [OpenAll] or
@@ -57,11 +58,12 @@ func Find(dir string) (Found, error) {
 			case path == dir:
 				found.Models = append(found.Models, argument)
 			default:
-				found.Models = append(found.Models, path)
+				found.Models = append(found.Models, onDisk(path))
 			}
-		case d.Type() != 0 && d.Type() != fs.ModeSymlink: // a pipe, which would keep its reader
+		case d.Type() != 0 && errors.Is(infile.Check(path), infile.ErrIrregular):
+			// a pipe, or a link to one, would keep its reader
 		case strings.EqualFold(filepath.Ext(path), ".jinja") && d.Name() != modeldir.JinjaFile:
-			found.Templates = append(found.Templates, path)
+			found.Templates = append(found.Templates, onDisk(path))
 		}
 		if len(found.Templates)+len(found.Models) > maxFound {
 			return fmt.Errorf("%s holds more than %d templates; name a "+
@@ -75,6 +77,16 @@ func Find(dir string) (Found, error) {
 			modeldir.TokenizerConfig, modeldir.ProcessorTemplate, modeldir.ProcessorConfig)
 	}
 	return found, err
+}
+
+// onDisk spells a path so that it is nothing but a file's: a folder may have a name that begins as
+// the name of a model on the Hub does.
+func onDisk(path string) string {
+	first, _, _ := strings.Cut(filepath.ToSlash(path), "/")
+	if filepath.VolumeName(path) == "" && strings.Contains(first, ":") {
+		return "." + string(filepath.Separator) + path
+	}
+	return path
 }
 
 // holdsModel reports whether a folder itself has a file that makes it a model's.
@@ -92,7 +104,11 @@ func holdsModel(dir string) bool {
 // configured reports whether a folder has the config.json of a model, which names the model's type.
 // Other programs have files of the name, too.
 func configured(dir string) bool {
-	text, err := read(filepath.Join(dir, "config.json"), nil)
+	name := filepath.Join(dir, "config.json")
+	if infile.Check(name) != nil {
+		return false
+	}
+	text, err := read(name, nil)
 	if err != nil {
 		return false
 	}

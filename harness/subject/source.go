@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/reach"
 )
 
@@ -32,6 +33,7 @@ type Source struct {
 	options     engine.Options // that it is compiled with
 	compile     func() (*engine.Template, error)
 	unreachable func() map[reach.Outcome]string
+	explored    func() *conversation.Exploration
 	places      *source.Source // the text, which finds its positions once
 }
 
@@ -57,6 +59,10 @@ func (s Source) Exhausted() error {
 // Unreachable returns the outcomes of the template's decisions that no request reaches, as
 // [reach.Unreachable] proves them, once for all copies of the source.
 func (s Source) Unreachable() map[reach.Outcome]string { return s.unreachable() }
+
+// Explored returns the part of the template that the usual conversations reach, once for all copies
+// of the source; nil where it does not compile.
+func (s Source) Explored() *conversation.Exploration { return s.explored() }
 
 // New returns a source of a text with the special tokens of this package, which stand for the
 // model's.
@@ -92,7 +98,17 @@ func (s Source) with(o engine.Options) Source {
 	s.unreachable = sync.OnceValue(func() map[reach.Outcome]string {
 		return reach.Unreachable(places)
 	})
-	s.compile = sync.OnceValues(func() (*engine.Template, error) { return engine.Compile(src, o) })
+	compile := sync.OnceValues(func() (*engine.Template, error) { return engine.Compile(src, o) })
+	unreachable := s.unreachable
+	s.compile = compile
+	s.explored = sync.OnceValue(func() *conversation.Exploration {
+		t, err := compile()
+		if err != nil {
+			return nil
+		}
+		return conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
+			conversation.UsualRenders, unreachable)
+	})
 	return s
 }
 

@@ -57,3 +57,28 @@ func TestNoGarbage(t *testing.T) {
 		t.Errorf("%v allocations where the elements themselves are 100", n)
 	}
 }
+
+// TestShrinks lets a block go after many jobs that need little of it, and keeps it where every now
+// and then one needs much.
+func TestShrinks(t *testing.T) {
+	var s Slab[int]
+	job := func(n int) {
+		s.Take(n)
+		s.Reset(1 << 20)
+	}
+	job(1000)
+	for i := range 10 * patience {
+		if job(10); i%(patience/2) == 0 {
+			job(500)
+		}
+		if len(s.block) != 1000 {
+			t.Fatalf("the block has %d elements after %d jobs, not 1000", len(s.block), i)
+		}
+	}
+	for range 2 * patience {
+		job(10)
+	}
+	if len(s.block) != 10 {
+		t.Errorf("the block has %d elements, not the 10 that the jobs need", len(s.block))
+	}
+}
