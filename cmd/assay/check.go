@@ -14,7 +14,6 @@ import (
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/clients"
-	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/manifest"
@@ -78,11 +77,6 @@ no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 		k.output = outputFlags(flags)
 		k.limits = limitFlag(flags, lookedAt)
 		k.remote = remoteFlags(flags)
-		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit after it "+
-			"changes its limits", func(string) error {
-			k.untrusted, k.limits.Limits, k.limits.memory = true, untrusted, untrustedMemory
-			return nil
-		})
 		return func(c *call) error {
 			if err := knownFallbacks(*fallbacks); err != nil {
 				return err
@@ -120,17 +114,16 @@ type checking struct {
 	output *output
 	limits *limits
 	*remote
-	manifest  string            // of templates to check; "": those of the arguments
-	digests   map[string]string // of the files that the manifest names
-	untrusted bool
-	commit    string
-	known     map[string]string // "file rule" -> why it fails
-	options   check.Options
-	since     *base // of commit
-	tools     bool  // a template must serve tools
-	seed      uint64
-	baseline  []rule.Result
-	clients   []clients.Client // whose requests are asked for
+	manifest string            // of templates to check; "": those of the arguments
+	digests  map[string]string // of the files that the manifest names
+	commit   string
+	known    map[string]string // "file rule" -> why it fails
+	options  check.Options
+	since    *base // of commit
+	tools    bool  // a template must serve tools
+	seed     uint64
+	baseline []rule.Result
+	clients  []clients.Client // whose requests are asked for
 }
 
 // incomplete are the rules that tell that the limits ended a look. An earlier report that has them
@@ -145,13 +138,13 @@ func (k *checking) run(c *call) error {
 	if k.limits.memory == 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(checkMemory, debug.SetMemoryLimit(-1))))
 	}
-	if !k.untrusted {
+	if !k.limits.untrusted {
 		second := new(gonja.Renderer)
 		defer second.Close()
 		k.options.Renderer = second
 	}
 	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
-	if k.untrusted || k.commit != "" {
+	if k.limits.untrusted || k.commit != "" {
 		k.options.Accepted = new([]string)
 		for k.seed == 0 {
 			k.seed = uint64(rand.Uint32())
@@ -332,9 +325,8 @@ func (one *checked) judge(src subject.Source) {
 	}
 	one.able = append(one.able, fmt.Sprintf("tool-capable: %s: %s", src.Name, able))
 	if t != nil {
-		x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
-			conversation.UsualRenders, src.Unreachable)
-		one.able = append(one.able, fmt.Sprintf("exercised: %s: %s", src.Name, x.Summary()))
+		one.able = append(one.able, fmt.Sprintf("exercised: %s: %s", src.Name,
+			src.Explored().Summary()))
 		if unset := check.Unset(t); unset != "" {
 			one.able = append(one.able, fmt.Sprintf("thinking: %s: unset is %s", src.Name, unset))
 		}
@@ -365,7 +357,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		if err != nil {
 			return one, err
 		}
-		if err := k.fit(name, m.Sources); err != nil {
+		if err := k.limits.fit(name, m.Sources...); err != nil {
 			return one, err
 		}
 		m = m.With(o)
@@ -385,9 +377,6 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if config, err := subject.OpenConfig(name); err == nil {
 		one.results = append(one.results, check.Response(config.With(o), k.options)...)
 	}
-	if err := k.fit(name, sources); err != nil {
-		return one, err
-	}
 	sources = subject.With(sources, o)
 	for _, src := range sources {
 		if k.since == nil || name == "-" {
@@ -398,7 +387,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		if len(k.clients) > 0 {
 			one.results = append(one.results, check.Clients(src, k.options, k.clients)...)
 		}
-		if !k.untrusted {
+		if !k.limits.untrusted {
 			k.offer(c, &one, src)
 		}
 	}
@@ -515,19 +504,6 @@ func (k *checking) edited(one *checked, src subject.Source, was *subject.Source,
 	one.results = append(append(one.results, findings...), edit.changes...)
 	if edit.was == nil || edit.was.Text != src.Text {
 		one.edits = append(one.edits, fmt.Sprintf("edit: %s: %s", src.Name, edit.class(findings)))
-	}
-	return nil
-}
-
-// fit bounds the size of the templates that come together from a stranger.
-func (k *checking) fit(name string, sources []subject.Source) error {
-	size := 0
-	for _, src := range sources {
-		size += len(src.Text)
-	}
-	if k.untrusted && size > maxUntrusted {
-		return fmt.Errorf("%s: the templates have %d bytes, more than the %d that "+
-			"--untrusted allows", name, size, maxUntrusted)
 	}
 	return nil
 }

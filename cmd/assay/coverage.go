@@ -6,6 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/subject"
@@ -45,7 +46,11 @@ of the grammar's conversations the errors are named, and a request that it rende
 			} else if errors.Is(err, engine.ErrExhausted) {
 				return &failure{err}
 			} else {
-				t.Limits = s.limits.of(c).Render
+				limits := s.limits.of(c)
+				t.Limits, t.Context = limits.Render, limits.Context
+				if limits.TotalSteps > 0 {
+					t.Budget = jinja.NewBudget(limits.TotalSteps)
+				}
 			}
 			grammar := conversation.Usual()
 			if *seed != grammar.Seed {
@@ -53,9 +58,13 @@ of the grammar's conversations the errors are named, and a request that it rende
 			}
 			x := conversation.Explore(t, grammar, bound, *tries, nil)
 			if s.json {
-				return writeJSON(c.stdout, x.Value())
+				err = writeJSON(c.stdout, x.Value())
+			} else {
+				_, err = fmt.Fprint(c.stdout, x)
 			}
-			_, err = fmt.Fprint(c.stdout, x)
+			if cut := t.Exhausted(); err == nil && cut != nil {
+				return &failure{cut}
+			}
 			return err
 		}
 	},

@@ -8,22 +8,25 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/peg/vm"
+	"github.com/goassay/assay/harness/subject"
 )
 
-// limits is the flag that changes limits: --limit NAME=VALUE. docs/untrusted.md has them all.
+// limits are the flags --untrusted and --limit NAME=VALUE, which mean the same in every command
+// that renders a stranger's template. docs/untrusted.md has all limits.
 type limits struct {
 	engine.Limits
-	memory int64 // of the command as a whole, in bytes; 0: no bound
+	memory    int64 // of the command as a whole, in bytes; 0: no bound
+	untrusted bool  // templates may mean harm
 }
 
-// untrustedMemory is the bound of `assay check --untrusted`.
+// untrustedMemory is the bound of --untrusted.
 const untrustedMemory = 1 << 30
 
 // memoryName is the limit that is no template's.
 const memoryName = "memory"
 
-// untrusted are the limits of `assay check --untrusted`. All renders of the most costly template in
-// public use take 44,192 steps.
+// untrusted are the limits of --untrusted. All renders of a check of the most costly template in
+// public use take between 900,000 and 1,000,000 steps.
 var untrusted = engine.Limits{
 	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
 	TotalSteps: 2_000_000,
@@ -34,6 +37,11 @@ var untrusted = engine.Limits{
 // renders together some hundred times the cost of a usual template.
 var lookedAt = engine.Limits{TotalSteps: 20_000_000}
 
+// edited are the limits of the searches for a patch: for all renders of the template and of its
+// edited texts together, three times the cost of the most costly one of the vendors' templates,
+// which `assay train --keep` takes less than 33,000,000 steps for.
+var edited = engine.Limits{TotalSteps: 100_000_000}
+
 // maxUntrusted is how large a template from a stranger may be, in bytes.
 const maxUntrusted = 1 << 20
 
@@ -41,6 +49,11 @@ func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 	flags.category("Limits")
 	l := &limits{Limits: defaults}
 	flags.limits = l
+	flags.BoolFunc("untrusted", "expect templates that mean harm: tight limits, no second "+
+		"renderer, at most 1 MiB; a --limit after it changes its limits", func(string) error {
+		l.untrusted, l.Limits, l.memory = true, untrusted, untrustedMemory
+		return nil
+	})
 	flags.Var(l, "limit",
 		"`NAME=VALUE`: change a limit, "+strings.Join(limitNames(), ", ")+"; may be given again")
 	return l
@@ -54,6 +67,19 @@ func (l *limits) of(c *call) engine.Limits { return within(c, l.Limits) }
 func within(c *call, limits engine.Limits) engine.Limits {
 	limits.Context = c.ctx
 	return limits
+}
+
+// fit bounds the size of the templates that come together from a stranger.
+func (l *limits) fit(name string, sources ...subject.Source) error {
+	size := 0
+	for _, src := range sources {
+		size += len(src.Text)
+	}
+	if l != nil && l.untrusted && size > maxUntrusted {
+		return fmt.Errorf("%s: the templates have %d bytes, more than the %d that "+
+			"--untrusted allows", name, size, maxUntrusted)
+	}
+	return nil
 }
 
 // exhausted is a failure where a template ran into the limit on all its renders together.
@@ -117,6 +143,9 @@ func (l *limits) Set(text string) error {
 	return fmt.Errorf("expected NAME=VALUE with a NAME of %s", strings.Join(limitNames(), ", "))
 }
 
+// maxSize bounds a limit, so that no sum or product of it overflows.
+const maxSize = 1 << 50
+
 // parseSize reads a number with an optional K, M or G after it, each 1024 times the one before.
 func parseSize(text string) (int, error) {
 	digits, shift := text, 0
@@ -129,6 +158,9 @@ func parseSize(text string) (int, error) {
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("expected a number up to %d, with K, M or G "+
 			"after it if need be", 1<<31-1)
+	}
+	if n > maxSize>>shift {
+		return 0, fmt.Errorf("expected at most %dG", maxSize>>30)
 	}
 	return int(n) << shift, nil
 }

@@ -68,6 +68,7 @@ type call struct {
 	ctx            context.Context  // of the command that runs: an interrupt ends it
 	patience       time.Duration    // how long it may take to end in order after that
 	files          storage.Store    // those that the user names, in buckets too
+	limits         *limits          // of the command that runs; nil: it has none
 	exit           func(status int) // ends the process where its memory is at an end; nil: os.Exit
 	completing     bool             // a shell asks for completions
 }

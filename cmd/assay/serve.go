@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -85,9 +84,11 @@ API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from 
 			"stream that hears nothing is sent an event without a meaning")
 		flags.DurationVar(&v.silence, "upstream-timeout", 2*time.Minute, "the longest `TIME` in "+
 			"which nothing comes from the upstream")
+		flags.IntVar(&l.Conns, "connections", 0, "the most open connections, `N`; one more takes "+
+			"the place of the one that idles the longest; 0: twice --running and --waiting")
 		flags.Int64Var(&l.Body, "body", 16<<20, "the most `BYTES` of a request")
-		flags.Int64Var(&l.Bodies, "bodies", 64<<20, "the most `BYTES` of all requests that are "+
-			"not answered yet; others are refused for now")
+		flags.Int64Var(&l.Memory, "memory", 512<<20, "the most `BYTES` of memory that all "+
+			"requests take together; others wait, or are refused for now")
 		flags.IntVar(&l.MaxToken, "max-tokens", 0, "the most `TOKENS` of an answer whose request "+
 			"states no bound; 0: as many as fit")
 		flags.DurationVar(&v.grace, "grace", 30*time.Second, "the longest `TIME` that requests "+
@@ -114,12 +115,14 @@ type served struct {
 	text                             bool
 }
 
-// serveMemory is the memory, in bytes, from which on the collector works harder: a request's values
-// are soon garbage, many times as long as its body, and those of the next ones would be added.
-const serveMemory = 512 << 20
+// serveMemory is the memory, in bytes, that the program takes beside that of requests. Where both
+// are used up the collector works harder: a request's values are soon garbage, and those of the
+// next ones would be added.
+const serveMemory = 192 << 20
 
 func (v *served) run(c *call) error {
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(serveMemory, debug.SetMemoryLimit(-1))))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(serveMemory+v.limits.Memory,
+		debug.SetMemoryLimit(-1))))
 	switch given := len(c.args) > 0; {
 	case v.upstream == "" && !given:
 		return usageError{errors.New("needs a model file, or the URL of a server by --upstream")}
@@ -166,7 +169,7 @@ func (v *served) run(c *call) error {
 func (v *served) clientKeys(c *call) ([]string, error) {
 	text := c.getenv(serveKeysVariable)
 	if v.keys != "" {
-		file, err := os.ReadFile(v.keys)
+		file, err := readFile(v.keys)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +186,7 @@ func (v *served) clientKeys(c *call) ([]string, error) {
 func (v *served) sealer(c *call) (*wire.Sealer, error) {
 	key := []byte(c.getenv(sealKeyVariable))
 	if v.sealKey != "" {
-		file, err := os.ReadFile(v.sealKey)
+		file, err := readFile(v.sealKey)
 		if err != nil {
 			return nil, err
 		}

@@ -113,6 +113,9 @@ func (s *step) source(c *call) (src subject.Source, err error) {
 func (c *call) open(name string) (subject.Source, error) {
 	src, err := subject.Open(name, c.stdin)
 	if err == nil {
+		err = c.limits.fit(name, src)
+	}
+	if err == nil {
 		c.noteShadowed(name, src)
 	}
 	return src, err
@@ -301,12 +304,34 @@ func knownFallbacks(names []string) error {
 	return nil
 }
 
+// maxInput bounds an output, a list or a key that is read into memory whole, in bytes. A device, or
+// a program that writes without end, would take all memory.
+const maxInput = 64 << 20
+
 // readInput reads a file, or stdin where the name is "-".
 func (c *call) readInput(name string) (string, error) {
-	if name == "-" {
-		text, err := io.ReadAll(c.stdin)
+	if name != "-" {
+		text, err := readFile(name)
 		return string(text), err
 	}
-	text, err := os.ReadFile(name)
+	text, err := readAll("standard input", c.stdin)
 	return string(text), err
+}
+
+// readFile reads a file that is named on the command line.
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(name, f)
+}
+
+func readAll(name string, r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(text) > maxInput {
+		err = fmt.Errorf("%s: larger than %d MiB", name, maxInput>>20)
+	}
+	return text, err
 }

@@ -105,6 +105,7 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 					c.patience += *flags.grace
 				}
 				defer c.interruptible()()
+				c.limits = flags.limits
 				if flags.limits != nil && flags.limits.memory > 0 {
 					defer c.bounded(flags.limits.memory)()
 				}

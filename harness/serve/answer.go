@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goassay/assay/engine"
@@ -20,11 +21,6 @@ func (s *Server) answer(a *asked) error {
 	if err != nil {
 		return err
 	}
-	request, err := a.protocol.Decode(body, s.o.Sealer)
-	if err != nil {
-		return err
-	}
-	a.stream = request.Stream
 	ctx, cancel := context.WithTimeoutCause(a.r.Context(), s.o.Limits.Answer,
 		&wire.Refusal{Reason: wire.Late,
 			Message: fmt.Sprintf("the answer takes more than %s", s.o.Limits.Answer)})
@@ -34,19 +30,21 @@ func (s *Server) answer(a *asked) error {
 		return err
 	}
 	defer leave()
-	plan, job, err := s.prepare(request)
+	p, err := s.prepare(ctx, a, body, a.protocol.Decode)
 	if err != nil {
 		return err
 	}
+	defer p.leave()
 	id, err := s.id()
 	if err != nil {
 		return err
 	}
-	t := &turn{s: s, a: a, job: job, parser: plan.NewParser(),
+	job := p.job
+	t := &turn{s: s, a: a, job: job, parser: p.plan.NewParser(),
 		control: http.NewResponseController(a.w),
-		stops:   stopper{stops: request.Stops},
+		stops:   stopper{stops: p.request.Stops},
 		writer: a.protocol.Writer(wire.Envelope{ID: id, Created: s.o.Now().Unix(),
-			Model: s.o.Names[0], Request: request, Sealer: s.o.Sealer})}
+			Model: s.o.Names[0], Request: p.request, Sealer: s.o.Sealer})}
 	t.stayAlive()
 	result, err := s.o.Backend.Generate(ctx, job, t.take)
 	t.over()
@@ -83,6 +81,7 @@ type turn struct {
 	prompt int // tokens
 	pieces int
 	bytes  int
+	paid   int // bytes of the text that the budget has been charged for
 	token  [1]engine.Token
 	buffer []byte // events that are not sent yet
 	begun  bool   // the answer's first events are in the buffer, or sent
@@ -93,8 +92,9 @@ type turn struct {
 	// Events that keep the connection alive come from a timer, between others.
 	mu    sync.Mutex // held while something is sent
 	alive *time.Timer
-	last  time.Time // when something went to the client
-	ended bool      // nothing comes from the timer any more
+	told  *atomic.Pointer[turn] // the turn, for the timer, until the answer is over
+	last  time.Time             // when something went to the client
+	ended bool                  // nothing comes from the timer any more
 }
 
 // stayAlive sends an event whenever a client has heard nothing for a time. Where that is before the
@@ -106,7 +106,16 @@ func (t *turn) stayAlive() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = time.Now()
+	// A timer that was stopped may stay where the runtime keeps timers until its time has come, and
+	// would keep the whole answer.
+	told := new(atomic.Pointer[turn])
+	told.Store(t)
+	t.told = told
 	t.alive = time.AfterFunc(t.s.o.Limits.Alive, func() {
+		t := told.Load()
+		if t == nil {
+			return
+		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.ended {
@@ -130,6 +139,7 @@ func (t *turn) over() {
 	defer t.mu.Unlock()
 	if t.ended = true; t.alive != nil {
 		t.alive.Stop()
+		t.told.Store(nil)
 	}
 }
 
@@ -154,6 +164,9 @@ func (t *turn) take(p Piece) error {
 		t.a.first = t.s.o.Now().Sub(t.a.begun)
 		t.s.metrics.first(t.a)
 	}
+	if err := t.pay(); err != nil {
+		return err
+	}
 	if t.s.o.LogText {
 		t.a.text = append(t.a.text, p.Text...)
 	}
@@ -175,6 +188,20 @@ func (t *turn) take(p Piece) error {
 		return errFull // the back end keeps to no limit of its own
 	}
 	return nil
+}
+
+// pay charges for the text of the answer.
+func (t *turn) pay() error {
+	if t.bytes <= t.paid {
+		return nil
+	}
+	price := int64(wholeByte)
+	if t.a.stream {
+		price = streamByte
+	}
+	step := max(payment, t.bytes-t.paid)
+	t.paid += step
+	return t.s.budget.hold(t.a, price*int64(step))
 }
 
 // deltas writes deltas, as far as no stop comes in the content.
@@ -310,20 +337,17 @@ func (s *Server) count(a *asked) error {
 	if err != nil {
 		return err
 	}
-	request, err := wire.DecodeCount(body, s.o.Sealer)
-	if err != nil {
-		return err
-	}
 	leave, err := s.place(a.r.Context())
 	if err != nil {
 		return err
 	}
 	defer leave()
-	_, job, err := s.prepare(request)
+	p, err := s.prepare(a.r.Context(), a, body, wire.DecodeCount)
 	if err != nil {
 		return err
 	}
-	n, err := s.o.Backend.Count(a.r.Context(), job)
+	defer p.leave()
+	n, err := s.o.Backend.Count(a.r.Context(), p.job)
 	if err == nil {
 		writeJSON(a.w, http.StatusOK, wire.CountObject(n))
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/serve"
 	"github.com/goassay/assay/harness/serve/servetest"
-	"github.com/goassay/assay/harness/serve/upstream"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -68,23 +67,13 @@ func toolFamilies(t *testing.T, test func(t *testing.T, src engine.Source, tm *e
 func TestFamilies(t *testing.T) {
 	toolFamilies(t, func(t *testing.T, src engine.Source, tm *engine.Template) {
 		up := &servetest.Upstream{Dialect: "llama-server", Obey: obey(tm)}
-		back := httptest.NewServer(up)
-		defer back.Close()
-		c, err := openai.New(back.URL, "", openai.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		backend, err := upstream.Open(t.Context(), c, upstream.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		sealer, err := wire.NewSealer([]byte(strings.Repeat("k", 32)),
 			strings.NewReader(strings.Repeat("nonce", 1<<16)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s, err := serve.New(serve.Options{Names: []string{"m"}, Source: src, Template: tm,
-			Backend: backend, Sealer: sealer, Now: subject.Now})
+			Backend: backend(t, up), Sealer: sealer, Now: subject.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -354,9 +354,9 @@ func TestManyLargeBodies(t *testing.T) {
 	back := &holding{taken: make(chan struct{}), release: make(chan struct{})}
 	const form = `{"max_tokens": 9, "messages": [{"role": "user", "content": "%s"}]}`
 	large := fmt.Sprintf(form, strings.Repeat("word ", 3<<20))
-	small := fmt.Sprintf(form, strings.Repeat("word ", 300))
+	small := fmt.Sprintf(form, strings.Repeat("word ", 1<<16))
 	s, err := serve.New(serve.Options{Names: []string{"scripted"}, Source: src, Template: tm,
-		Backend: back, Limits: serve.Limits{Bodies: int64(4*len(large) + len(small) - 1)}})
+		Backend: back, Limits: serve.Limits{Memory: 2 * int64(4*4*len(large)+1<<20)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func TestManyLargeBodies(t *testing.T) {
 	for path := range requests {
 		body := small
 		if path == "/v1/responses" {
-			body = fmt.Sprintf(`{"input": "%s"}`, strings.Repeat("word ", 400))
+			body = fmt.Sprintf(`{"input": "%s"}`, strings.Repeat("word ", 1<<16))
 		}
 		r, err := http.Post(server.URL+path, "application/json", strings.NewReader(body))
 		if err != nil {

@@ -40,7 +40,36 @@ func newMetrics(s *Server) *metrics {
 			Help: "Requests that run."}, func() float64 { return float64(len(s.running)) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assay_requests_waiting",
 			Help: "Requests that wait for their turn."},
-			func() float64 { return float64(s.waiting.Load()) }))
+			func() float64 { return float64(s.waiting.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assay_held_bytes",
+			Help: "Memory that requests are charged for until they are answered."},
+			func() float64 { return float64(s.budget.held.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assay_held_bytes_limit",
+			Help: "The most of it; requests beyond it are refused for now."},
+			func() float64 { return float64(s.budget.limit) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assay_working_bytes",
+			Help: "Memory that requests are charged for while their prompts and parsers are made."},
+			func() float64 { return float64(s.budget.working.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assay_working_bytes_limit",
+			Help: "The most of it; requests wait for it."},
+			func() float64 { return float64(s.budget.most) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "assay_worked_bytes_total",
+			Help: "All memory that requests were charged for while they were prepared."},
+			func() float64 { return float64(s.budget.worked.Load()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "assay_memory_refused_total",
+			Help: "Requests and answers that were broken off for want of memory to hold them."},
+			func() float64 { return float64(s.budget.refused.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assay_connections",
+			Help: "Open connections."}, func() float64 {
+			s.conns.mu.Lock()
+			defer s.conns.mu.Unlock()
+			return float64(s.conns.open)
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assay_connections_limit",
+			Help: "The most of them."}, func() float64 { return float64(s.conns.limit) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "assay_connections_closed_total",
+			Help: "Connections that were closed to make room for others, or for want of room."},
+			func() float64 { return float64(s.conns.closed.Load()) }))
 	return m
 }
 

@@ -19,14 +19,23 @@
 //
 // # Limits
 //
-// [Limits] bound the body, the time to read it, the requests that run at once and those that wait,
-// the time of an answer, the time in which a client takes nothing, and the text of an answer. A
-// client that goes away ends its request in the back end as well.
+// [Limits] bound the connections, the header, the body, the time to read it, the requests that
+// run at once and those that wait, the time of an answer, the time in which a client takes
+// nothing, and the text of an answer. A client that goes away ends its request in the back end
+// as well.
 //
-// A request takes memory in proportion to its body until it is answered, so the bodies of all
-// requests together are bounded too. They are counted as they come: a client that announces a long
-// body and sends none takes nothing from the others. A request for which no room is left is refused
-// at once, since requests that wait with half a body each could keep each other from going on.
+// # Memory
+//
+// A request takes memory until it is answered, up to a hundred times the length of its body
+// where that has many small values. Limits.Memory bounds the memory of all requests together,
+// and every request is charged for the most that its bytes may come to: body, values, prompt,
+// the parser and the grammar of its tools, and the text of its answer. One half is for requests
+// as long as they are not answered. They are charged as they come, so a client that announces a
+// long body and sends none takes nothing from the others; a request for which no room is left is
+// refused at once, since requests that wait with half a body each could keep each other from
+// going on. The other half is for decoding requests and making prompts and parsers, which takes
+// more for a short time: requests wait for it, and one that needs more than all of it is refused
+// for good.
 //
 // # Errors
 //
@@ -71,6 +80,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/wire"
 )
 
@@ -117,8 +127,9 @@ type Result struct {
 // Limits bound clients and the back end. Zero fields have the defaults.
 type Limits struct {
 	Body     int64         // of a request, in bytes; 16 MiB
-	Bodies   int64         // of all requests that are not answered yet; 64 MiB, at least Body
-	Header   int           // of a request, in bytes; 64 KiB
+	Memory   int64         // of all requests together, in bytes; 512 MiB, at least 8 times Body
+	Header   int           // of a request, in bytes; 16 KiB
+	Conns    int           // open connections; twice Running and Waiting together
 	Read     time.Duration // to read a request; 30 seconds
 	Running  int           // requests at once; 256
 	Waiting  int           // requests that wait for that; 1024
@@ -133,11 +144,12 @@ type Limits struct {
 
 func (l Limits) orDefault() Limits {
 	l.Body = cmp.Or(l.Body, 16<<20)
-	l.Bodies = max(cmp.Or(l.Bodies, 64<<20), l.Body)
-	l.Header = cmp.Or(l.Header, 64<<10)
+	l.Memory = max(cmp.Or(l.Memory, 512<<20), 8*l.Body)
+	l.Header = cmp.Or(l.Header, 16<<10)
 	l.Read = cmp.Or(l.Read, 30*time.Second)
 	l.Running = cmp.Or(l.Running, 256)
 	l.Waiting = cmp.Or(l.Waiting, 1024)
+	l.Conns = cmp.Or(l.Conns, 2*(l.Running+l.Waiting))
 	l.Wait = cmp.Or(l.Wait, time.Minute)
 	l.Answer = cmp.Or(l.Answer, 15*time.Minute)
 	l.Write = cmp.Or(l.Write, 30*time.Second)
@@ -170,7 +182,8 @@ type Server struct {
 	keys     [][sha256.Size]byte
 	running  chan struct{} // a place for each request that runs
 	waiting  atomic.Int64
-	bodies   atomic.Int64 // bytes of the requests that are not answered yet
+	budget   *budget
+	conns    *conns
 	stopping atomic.Bool
 	metrics  *metrics
 	started  int64
@@ -195,10 +208,12 @@ func New(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, running: make(chan struct{}, o.Limits.Running), started: o.Now().Unix()}
+	s := &Server{o: o, running: make(chan struct{}, o.Limits.Running),
+		budget: newBudget(o.Limits.Memory), started: o.Now().Unix()}
 	for _, key := range o.Keys {
 		s.keys = append(s.keys, sha256.Sum256([]byte(key)))
 	}
+	s.conns = newConns(s.budget, o.Limits.Conns)
 	s.metrics = newMetrics(s)
 	return s, nil
 }
@@ -243,12 +258,13 @@ func status(text string) ordered.Value {
 	return ordered.ObjectOf(ordered.MemberOf("status", ordered.Str(text)))
 }
 
-// Serve answers the connections of a listener until ctx ends. Then it takes no more requests, and
-// lets those that run come to their end for as long as grace.
+// Serve answers the connections of a listener until ctx ends; it is called once. Then it takes
+// no more requests, and lets those that run come to their end for as long as grace.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	server := &http.Server{
-		Handler:           s.Handler(),
+		Handler:           s.conns.handler(s.Handler()),
+		ConnContext:       withConn,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: s.o.Limits.Read,
 		MaxHeaderBytes:    s.o.Limits.Header,
@@ -256,7 +272,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
+	s.conns.Listener = l
+	go func() { done <- server.Serve(s.conns) }()
 	select {
 	case err := <-done:
 		end(err)
@@ -290,6 +307,8 @@ type asked struct {
 	r        *http.Request
 	begun    time.Time
 	body     int64 // bytes that have come
+	marks    int64 // among them
+	held     int64 // of the budget
 
 	// for the log
 	first   time.Duration // until the first text
@@ -306,7 +325,7 @@ func (s *Server) only(method string, p wire.Protocol,
 	handle func(*asked) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a := &asked{protocol: p, w: w, r: r, begun: s.o.Now()}
-		defer func() { s.bodies.Add(-a.body) }()
+		defer s.budget.release(a)
 		var err error
 		switch {
 		case r.Method != method:
@@ -344,8 +363,11 @@ func (s *Server) only(method string, p wire.Protocol,
 // gone is the status in the log of a request whose client went away, as nginx has it.
 const gone = 499
 
+// maxPath bounds the path of a request in the log, in bytes.
+const maxPath = 200
+
 func (s *Server) log(a *asked, code int, err error) {
-	attrs := []any{"path", a.r.URL.Path, "status", code, "stream", a.stream,
+	attrs := []any{"path", source.Cut(a.r.URL.Path, maxPath), "status", code, "stream", a.stream,
 		"ms", a.elapsed.Milliseconds(), "first_ms", a.first.Milliseconds(),
 		"prompt_tokens", a.usage.Prompt, "completion_tokens", a.usage.Completion}
 	var refusal *wire.Refusal
@@ -413,54 +435,34 @@ func writeJSON(w http.ResponseWriter, code int, v ordered.Value) {
 	w.Write(v.Append(nil, ordered.Compact))
 }
 
-// arriving reads a request's body, and counts it among those of all requests.
-type arriving struct {
-	s    *Server
-	a    *asked
-	body io.Reader
-}
-
-func (r arriving) Read(p []byte) (int, error) {
-	n, err := r.body.Read(p)
-	r.a.body += int64(n)
-	if r.s.bodies.Add(int64(n)) > r.s.o.Limits.Bodies {
-		return n, &wire.Refusal{Reason: wire.Busy, Message: fmt.Sprintf("the requests that are "+
-			"not answered yet would have more than %d bytes; ask again later", r.s.o.Limits.Bodies)}
-	}
-	return n, err
-}
-
 // read reads a request's body.
-func (s *Server) read(a *asked) (ordered.Value, error) {
+func (s *Server) read(a *asked) (string, error) {
 	control := http.NewResponseController(a.w)
 	control.SetReadDeadline(time.Now().Add(s.o.Limits.Read))
-	body, err := io.ReadAll(arriving{s, a, http.MaxBytesReader(a.w, a.r.Body, s.o.Limits.Body)})
+	var body strings.Builder
+	_, err := io.CopyBuffer(struct{ io.Writer }{&body}, &arriving{b: s.budget, a: a,
+		body: http.MaxBytesReader(a.w, a.r.Body, s.o.Limits.Body)}, make([]byte, 4<<10))
 	var full *wire.Refusal
 	var large *http.MaxBytesError
 	var slow net.Error
 	switch {
 	case errors.As(err, &full):
-		return ordered.Value{}, full
+		return "", full
 	case errors.As(err, &large):
-		return ordered.Value{}, &wire.Refusal{Reason: wire.TooLarge,
+		return "", &wire.Refusal{Reason: wire.TooLarge,
 			Message: fmt.Sprintf("the request has more than %d bytes", large.Limit)}
 	case errors.As(err, &slow) && slow.Timeout():
-		return ordered.Value{}, &wire.Refusal{Reason: wire.Late,
+		return "", &wire.Refusal{Reason: wire.Late,
 			Message: fmt.Sprintf("the request did not come within %s", s.o.Limits.Read)}
 	case err != nil:
-		return ordered.Value{}, &wire.Refusal{Reason: wire.Invalid,
-			Message: "the request breaks off"}
+		return "", &wire.Refusal{Reason: wire.Invalid, Message: "the request breaks off"}
 	}
 	control.SetReadDeadline(time.Time{})
 	if s.o.LogText {
-		a.text = append(a.text, body...)
+		a.text = append(a.text, body.String()...)
+		return body.String(), s.budget.hold(a, a.body)
 	}
-	v, err := ordered.Parse(body)
-	if err != nil {
-		return v, &wire.Refusal{Reason: wire.Invalid,
-			Message: fmt.Sprintf("the request is no JSON: %v", err)}
-	}
-	return v, nil
+	return body.String(), nil
 }
 
 // place waits for a place among the requests that run. The caller calls leave.
@@ -482,11 +484,16 @@ func (s *Server) place(ctx context.Context) (leave func(), err error) {
 	case s.running <- struct{}{}:
 		return leave, nil
 	case <-patience.C:
-		return nil, &wire.Refusal{Reason: wire.Busy,
-			Message: fmt.Sprintf("the request has waited for %s", s.o.Limits.Wait)}
+		return nil, s.waited()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// waited is the refusal of a request that has waited for too long.
+func (s *Server) waited() error {
+	return &wire.Refusal{Reason: wire.Busy,
+		Message: fmt.Sprintf("the request has waited for %s", s.o.Limits.Wait)}
 }
 
 // known reports whether the model of a request is the one that is served.
@@ -498,8 +505,65 @@ func (s *Server) known(name string) error {
 		Message: fmt.Sprintf("there is no model %q here; expected %q", name, s.o.Names[0])}
 }
 
-// prepare makes a plan and a job of a request.
-func (s *Server) prepare(r *wire.Request) (*engine.Plan, Job, error) {
+// prepared is a request that can be answered.
+type prepared struct {
+	request *wire.Request
+	plan    *engine.Plan
+	job     Job
+	leave   func() // ends the use of the plan
+}
+
+// prepare reads a request from its body and makes its plan and its job. The caller calls leave.
+func (s *Server) prepare(ctx context.Context, a *asked, body string,
+	decode func(ordered.Value, *wire.Sealer) (*wire.Request, error)) (*prepared, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.o.Limits.Wait, s.waited())
+	defer cancel()
+	need := a.body*workingByte + a.marks*workingMark
+	has := need + codegen.MakingBytes // without tools
+	var r *wire.Request
+	var kept int64
+	for r == nil {
+		if err := s.budget.work(ctx, has); err != nil {
+			return nil, err
+		}
+		v, err := parse(body)
+		if err == nil {
+			r, err = decode(v, s.o.Sealer)
+		}
+		if err != nil {
+			s.budget.rest(has)
+			return nil, err
+		}
+		var most int64
+		most, kept = making(r)
+		if more := need + most - has; more > 0 {
+			if !s.budget.workMore(more) {
+				// Waiting for more while others wait for this would take for ever.
+				s.budget.rest(has)
+				r = nil
+			}
+			has += more
+		}
+	}
+	defer s.budget.rest(has)
+	a.stream = r.Stream
+	plan, job, err := s.planned(r)
+	if err != nil {
+		return nil, err
+	}
+	more := max(0, int64(len(job.Prompt.Text))-a.body)
+	if err := s.budget.hold(a, heldRequest+more*promptByte); err != nil {
+		return nil, err
+	}
+	leave, err := s.budget.plan(a, plan.Output, kept)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{r, plan, job, leave}, nil
+}
+
+// planned makes a plan and a job of a request.
+func (s *Server) planned(r *wire.Request) (*engine.Plan, Job, error) {
 	if err := s.known(r.Model); err != nil {
 		return nil, Job{}, err
 	}

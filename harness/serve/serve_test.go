@@ -54,6 +54,22 @@ func start(t testing.TB, family string, up http.Handler, change func(*serve.Opti
 	return front(t, family, client, change)
 }
 
+// backend is an upstream that a handler answers for.
+func backend(t *testing.T, up http.Handler) serve.Backend {
+	t.Helper()
+	back := httptest.NewServer(up)
+	t.Cleanup(back.Close)
+	client, err := openai.New(back.URL, "", openai.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := upstream.Open(t.Context(), client, upstream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
 // front starts a server before the upstream of a client.
 func front(t testing.TB, family string, client *openai.Client,
 	change func(*serve.Options)) string {
@@ -391,20 +407,11 @@ func TestLog(t *testing.T) {
 // ends with its protocol's error.
 func TestShutdown(t *testing.T) {
 	for _, long := range []bool{false, true} {
-		back := httptest.NewServer(&servetest.Upstream{Dialect: "vllm",
-			Pause: 20 * time.Millisecond,
-			Write: func(string) string { return strings.Repeat("word ", 20+400*b2i(long)) }})
-		client, err := openai.New(back.URL, "", openai.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		backend, err := upstream.Open(t.Context(), client, upstream.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		up := &servetest.Upstream{Dialect: "vllm", Pause: 20 * time.Millisecond,
+			Write: func(string) string { return strings.Repeat("word ", 20+400*b2i(long)) }}
 		src, tm := compile(t, "qwen3")
 		s, err := serve.New(serve.Options{Names: []string{"m"}, Source: src, Template: tm,
-			Backend: backend})
+			Backend: backend(t, up)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,7 +439,6 @@ func TestShutdown(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		back.Close()
 	}
 }
 
