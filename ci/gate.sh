@@ -103,12 +103,25 @@ beside() { # FILE: whether a link in its folder is astray; cases and configurati
   fi
   [ "${wrong[$folder]}" = yes ]
 }
+attribute=''
+converted() { # FILE: whether git writes it otherwise than it keeps it, and others get it kept
+  local path value
+  while IFS= read -r -d '' path && IFS= read -r -d '' attribute && IFS= read -r -d '' value; do
+    case $value in unspecified | unset) ;; *) return 0 ;; esac
+  done < <(git check-attr -z working-tree-encoding ident -- "$1")
+  return 1
+}
 while IFS= read -r -d '' file; do
   if beside "$file"; then
     [ -L "$file" ] || echo "gate: fail: $(show "$file") is not judged, for that link in its folder"
   elif astray "$file"; then
     continue
+  elif [ -f "$file" ] && converted "$file"; then
+    echo "gate: fail: $(show "$file") has another content in the repository, by the $attribute" \
+      "of a .gitattributes"
+    refused=1
   elif [ -f "$file" ]; then
+    case $file in *:*) file=./$file ;; esac # the name of no model on the Hub, and of no bucket
     files+=("$file")
   elif [ "$(git ls-files -t -- ":(literal)$file" | cut -c 1)" = S ]; then
     echo "gate: fail: $(show "$file") is not in this checkout, which has a part of the repository"
@@ -158,7 +171,7 @@ if [ -n "$report" ]; then
   arguments+=(--sarif "$report/check.sarif" --junit "$report/check.xml")
 fi
 [ -z "$base" ] || arguments+=(--base "$base")
-for file in "${files[@]}"; do echo "gate: judging $(show "$file")"; done
+for file in "${files[@]}"; do echo "gate: judging $(show "${file#./}")"; done
 status=0
 "${assay[@]}" check ${arguments[@]+"${arguments[@]}"} "$@" -- "${files[@]}" || status=$?
 [ $status != 0 ] || [ -z "$refused" ] || status=1

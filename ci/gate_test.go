@@ -247,6 +247,15 @@ func TestGate(t *testing.T) {
 			only[1] = s.commit("orders")
 			s.git("rm", "-q", "x\n::error::owned.jinja")
 		}, args: only, want: []string{`deleted, so not judged: $'x\n::error::owned.jinja'`}, lacks: "\n::", output: "nothing"},
+		{name: "a name that is a model's on the Hub", edit: func() {
+			s.write("hf:owner/model.jinja", "{% if")
+		}, args: only, code: 1, want: []string{"judging hf:owner/model.jinja", "[A001]"},
+			output: "fail"},
+		{name: "a content that git writes otherwise", edit: func() {
+			s.write(".gitattributes", "new.jinja working-tree-encoding=ISO646-JP\n")
+			s.write("new.jinja", good)
+		}, args: only, code: 1, want: []string{"fail: new.jinja has another content in the " +
+			"repository, by the working-tree-encoding of a .gitattributes"}, output: "fail"},
 		{name: "a link out of the repository", edit: func() { link(secret, "new.jinja") },
 			args: only, code: 1,
 			want: []string{"fail: new.jinja is a link that leads to no file " +

@@ -66,8 +66,11 @@ func (r *release) pageFiles() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
+	if families, err = gzipped(families); err != nil {
+		return nil, err
+	}
 	return append(files, file{"assay.wasm.gz", packed, 0o644}, file{"wasm_exec.js", glue, 0o644},
-		file{"families.json", families, 0o644}), nil
+		file{"families.json.gz", families, 0o644}), nil
 }
 
 // families lists the corpus' own templates.

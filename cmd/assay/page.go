@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/flate"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -107,9 +108,11 @@ func pageHandler(s *service.Service, host, key string) http.Handler {
 		switch {
 		case r.Host != host:
 			http.Error(w, "the host is not "+host, http.StatusForbidden)
-		case r.URL.Path == "/families.json":
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(ownFamilies())
+		case r.URL.Path == "/families.json.gz":
+			w.Header().Set("Content-Type", "application/gzip")
+			packed := gzip.NewWriter(w)
+			_ = json.NewEncoder(packed).Encode(ownFamilies())
+			_ = packed.Close()
 		case r.URL.Path != "/ask":
 			files.ServeHTTP(w, r)
 		case r.Method != http.MethodPost || r.Header.Get("X-Assay-Key") != key:

@@ -35,7 +35,7 @@ func TestPageHandler(t *testing.T) {
 	}{
 		{"GET", host, "/", "", "", http.StatusOK, "<h1>Assay</h1>"},
 		{"GET", host, "/page.js", "", "", http.StatusOK, "use strict"},
-		{"GET", host, "/families.json", "", "", http.StatusOK, `"name":"hermes"`},
+		{"GET", host, "/families.json.gz", "", "", http.StatusOK, "\x1f\x8b"},
 		{"GET", host, "/../commands.go", "", "", http.StatusBadRequest, ""},
 		{"POST", host, "/ask", "the key", check, http.StatusOK, `"ok":true`},
 		{"POST", host, "/ask", "the key", `{"op": "check", "template": {"file": "/etc/passwd"}}`, http.StatusOK, "reads no files"},

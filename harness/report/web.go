@@ -17,8 +17,8 @@ import (
 var web embed.FS
 
 // Web returns the files of the page that shows a template at work. They need an engine beside them:
-// assay.wasm.gz and Go's wasm_exec.js, or the server of `assay page`; and families.json, which
-// [Families] writes.
+// assay.wasm.gz and Go's wasm_exec.js, or the server of `assay page`; and families.json.gz, a list
+// of [Family].
 func Web() fs.FS {
 	files, err := fs.Sub(web, "web")
 	if err != nil {
@@ -27,7 +27,7 @@ func Web() fs.FS {
 	return files
 }
 
-// Family is an entry of families.json: a template to choose from.
+// Family is an entry of families.json.gz: a template to choose from.
 type Family struct {
 	Name     string `json:"name"`
 	Template string `json:"template"`

@@ -1109,7 +1109,11 @@
       }
     });
   };
-  const families = () => (families.all ??= fetch("families.json").then((r) => r.json()));
+  const unpacked = async (name, headers) => {
+    const packed = await fetch(name);
+    return new Response(packed.body.pipeThrough(new DecompressionStream("gzip")), { headers });
+  };
+  const families = () => (families.all ??= unpacked("families.json.gz").then((r) => r.json()));
   const restore = () => {
     $("template").value = state.template;
     $("was").value = state.was;
@@ -1134,11 +1138,8 @@
     }
     const key = new URLSearchParams(location.search).get("key");
     if (key) return [new Served(key), new Served(key)];
-    const packed = await fetch("assay.wasm.gz");
     const module = await WebAssembly.compileStreaming(
-      new Response(packed.body.pipeThrough(new DecompressionStream("gzip")), {
-        headers: { "Content-Type": "application/wasm" },
-      }),
+      unpacked("assay.wasm.gz", { "Content-Type": "application/wasm" }),
     );
     const engines = [new Worked(module), new Worked(module)];
     engines[1].start(); // so that the first check finds it ready
