@@ -166,7 +166,7 @@ func (e *emission) specials() (*engine.Vocabulary, error) {
 
 // writeInto puts a member into a file of JSON.
 func writeInto(file, member string, object ordered.Value) error {
-	text, err := os.ReadFile(file)
+	text, err := readFile(file)
 	if err != nil {
 		return err
 	}

@@ -199,7 +199,7 @@ func (r *enginesRun) readPublished() (*engines.Published, error) {
 		return nil, usageError{errors.New("--published takes the readings of all families: leave " +
 			"out --run and --emitted")}
 	}
-	text, err := os.ReadFile(r.published)
+	text, err := readFile(r.published)
 	if errors.Is(err, fs.ErrNotExist) { // the first run
 		return new(engines.Published), nil
 	}
@@ -232,6 +232,7 @@ family whose template has the same format.`,
 			"call the engine's own choice is known not to read, with reasons: any other one "+
 			"fails, and so does one that is read")
 		flags.BoolVar(&p.json, "json", false, "print a JSON object for each template")
+		limitFlag(flags, lookedAt)
 		return p.run
 	},
 }
@@ -258,7 +259,7 @@ func (p *enginesPick) run(c *call) error {
 	var counts engines.PickCounts
 	failed := false
 	for _, name := range c.args {
-		src, err := subject.Open(name, c.stdin)
+		src, err := c.open(name)
 		if err != nil {
 			return err
 		}
@@ -360,7 +361,7 @@ func (p *enginesPick) published(named engines.Parser) (
 // pick tries the parsers on one template.
 func (p *enginesPick) pick(c *call, pick func(*engines.Subject) (engines.PickReport, error),
 	src subject.Source) (engines.PickReport, error) {
-	s, err := engines.NewSubject(src.Limited(within(c, lookedAt)))
+	s, err := engines.NewSubject(src.Limited(c.limits.of(c)))
 	if err != nil {
 		return engines.PickReport{Template: src.Name}, err
 	}

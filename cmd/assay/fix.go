@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/fix"
@@ -41,7 +40,7 @@ reason, and make the exit status 1. docs/fix.md has more.`,
 		)
 		flags.completes("only", fix.Rules)
 		flags.BoolVar(&f.json, "json", false, "print JSON")
-		limits := limitFlag(flags, engine.Limits{})
+		limits := limitFlag(flags, edited)
 		return func(c *call) error {
 			f.options.Limits = limits.of(c)
 			return f.run(c)
@@ -58,7 +57,8 @@ type fixing struct {
 type fixed struct {
 	Template string        `json:"template"`
 	Patches  []fixedPatch  `json:"patches"`
-	Left     []fixedReason `json:"left"` // the faults that are not mended
+	Left     []fixedReason `json:"left"`               // the faults that are not mended
+	Unjudged string        `json:"unjudged,omitempty"` // why not all of it was looked at
 }
 
 type fixedPatch struct {
@@ -89,7 +89,7 @@ func (f *fixing) run(c *call) error {
 				name,
 			)
 		}
-		sources, err := subject.OpenAll(name, c.stdin)
+		sources, err := c.templates(name)
 		if err != nil {
 			return err
 		}
@@ -101,8 +101,8 @@ func (f *fixing) run(c *call) error {
 				}
 			}
 			mended, left = mended+len(m.Patches), left+len(m.Left)
-			if m.Exhausted != nil {
-				cut = append(cut, m.Exhausted)
+			if m.Unjudged != nil {
+				cut = append(cut, m.Unjudged)
 			}
 			all = append(all, f.report(c, m))
 		}
@@ -114,6 +114,7 @@ func (f *fixing) run(c *call) error {
 		}
 	case mended+left == 0 && cut == nil:
 		fmt.Fprintln(c.stderr, "there is nothing to mend")
+	case mended+left == 0: // the reason follows
 	default:
 		fmt.Fprintf(c.stderr, "%d mended, %d left\n", mended, left)
 	}
@@ -135,6 +136,9 @@ func (f *fixing) report(c *call, m *fix.Mended) fixed {
 	for _, r := range m.Left {
 		r.Reason = source.Cut(r.Reason, maxLine)
 		one.Left = append(one.Left, fixedReason(r))
+	}
+	if m.Unjudged != nil {
+		one.Unjudged = source.Cut(m.Unjudged.Error(), maxLine)
 	}
 	if f.json {
 		return one
@@ -161,7 +165,7 @@ func rewrite(m *fix.Mended) error {
 	if name == "-" {
 		return usageError{errors.New("--write needs a file; standard input has none")}
 	}
-	was, err := os.ReadFile(name)
+	was, err := readFile(name)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,7 @@ through the same battery and needs none.`,
 		flags.StringVar(&r.out, "out", "", "with --manifest, write the results to a file in `DIR`, "+
 			"which is made; `assay report --merge` joins those of all shards")
 		r.output = outputFlags(flags)
+		limitFlag(flags, lookedAt)
 		return r.run
 	},
 }
@@ -214,7 +215,7 @@ func (r *liveRun) sources(c *call, path string) ([]compiled, error) {
 	}
 	if r.template == "" {
 		m, err := model.Inspect(path, engine.Options{Now: subject.Now,
-			Limits: within(c, lookedAt)})
+			Limits: c.limits.of(c)})
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +230,7 @@ func (r *liveRun) sources(c *call, path string) ([]compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := src.Limited(within(c, lookedAt)).Compile()
+	t, err := src.Limited(c.limits.of(c)).Compile()
 	if err != nil {
 		return nil, err
 	}

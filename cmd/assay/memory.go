@@ -14,10 +14,10 @@ const memoryNote = "%s: needs more than the %d MiB that --limit memory allows; "
 	"The input asks for too much, or the limit is too low: memory=%dM is twice as much\n"
 
 // bounded holds the memory of a command as a whole to a limit in bytes. The collector works harder
-// from seven eighths of it on; where that does not help, the command reports that and ends, before
+// from three quarters of it on; where that does not help, the command reports that and ends, before
 // the system ends it without a word. Files that it was about to write are not there.
 func (c *call) bounded(limit int64) (stop func()) {
-	was := debug.SetMemoryLimit(limit / 8 * 7)
+	was := debug.SetMemoryLimit(limit / 4 * 3)
 	done := make(chan struct{})
 	go func() {
 		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

@@ -22,8 +22,12 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 	setup: func(flags *flagSet) func(*call) error {
 		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
-			second := new(gonja.Renderer)
-			defer second.Close()
+			judged := check.Options{Differ: survey.Differ}
+			if !limits.untrusted {
+				second := new(gonja.Renderer)
+				defer second.Close()
+				judged.Renderer = second
+			}
 			s := service.New(service.Options{
 				Version: version(),
 				Open: func(name string) ([]subject.Source, error) {
@@ -31,7 +35,7 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 						nil)
 				},
 				Find:   findAll,
-				Check:  check.Options{Differ: survey.Differ, Renderer: second},
+				Check:  judged,
 				Limits: limits.of(c),
 				Tight:  within(c, untrusted),
 			})

@@ -56,6 +56,7 @@ those of all known formats. An API key is taken from the environment variable ` 
 		p.sampling = samplingFlags(flags, 0, "of the server's sampler")
 		p.remote = remoteFlags(flags)
 		p.output = outputFlags(flags)
+		limitFlag(flags, lookedAt)
 		return p.run
 	},
 }
@@ -196,7 +197,7 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 	}
 	// the server's clock is not ours to set
 	if v.Template, err = engine.Compile(src, engine.Options{Now: time.Now,
-		Limits: within(c, lookedAt)}); err != nil {
+		Limits: c.limits.of(c)}); err != nil {
 		return err
 	}
 	if err := v.Template.Gate().Err(); err != nil {

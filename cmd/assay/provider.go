@@ -81,6 +81,7 @@ statistics.`,
 		flags.StringVar(&p.measures, "measures", "", "write the measures to `FILE`, as JSON lines")
 		flags.Uint64Var(&p.seed, "seed", 1, "draw the signs of the tests from seed `N`")
 		p.output = outputFlags(flags)
+		limitFlag(flags, lookedAt)
 		return p.run
 	},
 }
@@ -263,7 +264,7 @@ func (p *providing) compile(c *call) (*engine.Template, string, error) {
 	}
 	// the provider's clock is not ours to set
 	t, err := engine.Compile(engine.Source{Name: src.Name, Text: src.Text, BOS: src.BOS,
-		EOS: src.EOS}, engine.Options{Now: time.Now, Limits: within(c, lookedAt)})
+		EOS: src.EOS}, engine.Options{Now: time.Now, Limits: c.limits.of(c)})
 	if err != nil {
 		return nil, "", err
 	}

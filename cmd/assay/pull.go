@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model"
@@ -102,7 +101,7 @@ func (p *pull) wanted(c *call) (hub.Ref, *hub.Lock, error) {
 		return hub.Ref{}, nil, errors.New("--locked names the files to fetch: a model, --revision and " +
 			"--lock are not for it")
 	}
-	text, err := os.ReadFile(p.locked)
+	text, err := readFile(p.locked)
 	if err != nil {
 		return hub.Ref{}, nil, err
 	}

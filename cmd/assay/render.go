@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,10 +33,12 @@ that nothing in the request becomes a special token.`,
 			if *spans {
 				return s.spans(c)
 			}
-			switch *renderer {
-			case "native":
+			switch {
+			case *renderer == "gonja" && s.limits.untrusted:
+				return usageError{errors.New("--untrusted allows no second renderer")}
+			case *renderer == "native":
 				return s.render(c)
-			case "gonja":
+			case *renderer == "gonja":
 				second := new(gonja.Renderer)
 				defer second.Close()
 				return s.renderWith(c, second)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
@@ -55,6 +56,7 @@ other forms.`,
 func (o *output) report(c *call) error {
 	if len(c.args) == 1 && !isReport(c.args[0]) {
 		k := &checking{output: o, limits: &limits{Limits: lookedAt},
+			remote:  &remote{retries: hub.DefaultRetries},
 			options: check.Options{Differ: survey.Differ}}
 		return k.run(c)
 	}

@@ -229,7 +229,11 @@ func (r *corpusRun) template(c *call, v script.Variant) ([]rule.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := check.Template(src, check.Options{Renderer: &r.second})
+	var options check.Options
+	if !r.limits.untrusted {
+		options.Renderer = &r.second
+	}
+	results := check.Template(src, options)
 	if len(v.Family.Cases) > 0 {
 		cases, err := r.suite.Results(v, src, r.output.verbose)
 		if err != nil {

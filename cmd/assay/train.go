@@ -38,15 +38,10 @@ docs/tokens.md has more.`,
 		flags.Uint64Var(&tr.seed, "seed", 1, "draw the conversations from this `NUMBER`")
 		flags.BoolVar(&tr.json, "json", false, "print JSON")
 		tr.tokenizerFlag(flags)
-		tr.limits = limitFlag(flags, trainedOn)
+		tr.limits = limitFlag(flags, edited)
 		return tr.run
 	},
 }
-
-// trainedOn are the limits of the search for a patch: for all renders of the template and of its
-// edited texts together, three times the cost of the most costly one of the vendors' templates,
-// which --keep takes 29,543,519 steps for.
-var trainedOn = engine.Limits{TotalSteps: 100_000_000}
 
 type training struct {
 	*step

@@ -197,6 +197,9 @@ func (v *verification) chooser() func(*vector.Vector) bool {
 // input is a file as a person names it, and where it is read from.
 type input struct{ name, path string }
 
+// maxSpooled bounds the copy of standard input, in bytes, so that no program fills the disk.
+const maxSpooled = 4 << 30
+
 // spool returns the inputs of names. Vectors are read twice, so stdin is kept in a file, which
 // cleanup removes.
 func (c *call) spool(names []string) (inputs []input, cleanup func(), err error) {
@@ -217,7 +220,10 @@ func (c *call) spool(names []string) (inputs []input, cleanup func(), err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = io.Copy(f, c.stdin)
+	n, err := io.Copy(f, io.LimitReader(c.stdin, maxSpooled+1))
+	if err == nil && n > maxSpooled {
+		err = fmt.Errorf("standard input: more than %d GiB; name a file instead", maxSpooled>>30)
+	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		os.Remove(f.Name())
 		return nil, nil, err
@@ -301,7 +307,7 @@ func (v *verification) verifier() (*vector.Verifier, error) {
 func readReasons(files []string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, name := range files {
-		text, err := os.ReadFile(name)
+		text, err := readFile(name)
 		if err != nil {
 			return nil, err
 		}

@@ -29,8 +29,8 @@ var PublishedReadings []byte
 // installed. Its zero value is empty.
 type Published struct {
 	engines  map[string]*publishedEngine
-	families map[[2]string]*publishedFamily // by engine and family
-	formats  map[string]string              // of the families' templates, see formatOf
+	families map[string]map[string]*publishedFamily // by engine and family
+	formats  map[string]string                      // of the families' templates, see formatOf
 }
 
 // publishedLine is a line of the file: an engine, or a family in an engine with an earlier line.
@@ -91,7 +91,7 @@ func ReadPublished(text []byte) (*Published, error) {
 		case p.engines[line.Family.Engine] == nil:
 			err = fmt.Errorf("no line of the engine %q stands before it", line.Family.Engine)
 		default:
-			p.families[[2]string{line.Family.Engine, line.Family.Name}] = line.Family
+			p.families[line.Family.Engine][line.Family.Name] = line.Family
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d of the published readings: %w", n, err)
@@ -104,12 +104,9 @@ func ReadPublished(text []byte) (*Published, error) {
 func (p *Published) addEngine(e *publishedEngine) {
 	if p.engines == nil {
 		p.engines = map[string]*publishedEngine{}
-		p.families = map[[2]string]*publishedFamily{}
+		p.families = map[string]map[string]*publishedFamily{}
 	}
-	p.engines[e.Name] = e
-	maps.DeleteFunc(p.families, func(key [2]string, _ *publishedFamily) bool {
-		return key[0] == e.Name
-	})
+	p.engines[e.Name], p.families[e.Name] = e, map[string]*publishedFamily{}
 }
 
 // Begin begins the readings of an engine that was run on a date.
@@ -121,7 +118,7 @@ func (p *Published) Begin(d Description, date string) {
 
 // Add adds the readings of a family's template by an engine that has begun.
 func (p *Published) Add(engine, family string, s *Subject, choice Choice) {
-	p.families[[2]string{engine, family}] = &publishedFamily{Name: family, Engine: engine,
+	p.families[engine][family] = &publishedFamily{Name: family, Engine: engine,
 		Template: digest(s.Source), Best: choice.Best, Tools: counting(choice.Tools),
 		Thoughts: counting(choice.Thoughts)}
 }
@@ -168,7 +165,7 @@ func (p *Published) Text() (string, error) {
 			return "", err
 		}
 		for _, family := range p.familiesOf(name) {
-			line := publishedLine{Family: p.families[[2]string{name, family}]}
+			line := publishedLine{Family: p.families[name][family]}
 			if err := out.Encode(line); err != nil {
 				return "", err
 			}
@@ -182,14 +179,7 @@ func (p *Published) Engines() []string { return slices.Sorted(maps.Keys(p.engine
 
 // familiesOf returns the names of the families that an engine was run on, in order.
 func (p *Published) familiesOf(engine string) []string {
-	var names []string
-	for key := range p.families {
-		if key[0] == engine {
-			names = append(names, key[1])
-		}
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(p.families[engine]))
 }
 
 // NoFamilyError reports a template whose format no family of the published readings has.
@@ -212,7 +202,7 @@ func (p *Published) Pick(c *families.Corpus, engine string, s *Subject,
 	}
 	want := formatText(s.Template)
 	for _, name := range p.familiesOf(engine) {
-		f := p.families[[2]string{engine, name}]
+		f := p.families[engine][name]
 		if own, err := p.formatOf(c, f); err != nil {
 			return PickReport{}, err
 		} else if own != want {
@@ -267,7 +257,7 @@ func (p *Published) Stale(c *families.Corpus) []string {
 	var stale []string
 	for _, engine := range p.Engines() {
 		for _, name := range p.familiesOf(engine) {
-			if _, ok := p.families[[2]string{engine, name}].source(c); !ok {
+			if _, ok := p.families[engine][name].source(c); !ok {
 				stale = append(stale, engine+"/"+name)
 			}
 		}

@@ -29,6 +29,7 @@
 package fix
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -106,9 +107,10 @@ type Mended struct {
 	Steps   [][]Edit // that lead there, one after the other
 	Patches []Patch
 	Left    []Left
-	// Exhausted is why the search ended before its end: the limits on all renders cut it off. Each
-	// patch is proven all the same. It wraps [engine.ErrExhausted]; nil: the search was whole.
-	Exhausted error
+	// Unjudged is why not all of the template was looked at: it does not compile, it renders no
+	// request, or the limits on all renders cut the search off, which wraps [engine.ErrExhausted].
+	// Each patch is proven all the same. nil: the search was whole.
+	Unjudged error
 }
 
 // Rules returns the ids of the rules whose findings a patch may mend.
@@ -135,7 +137,8 @@ func Mend(src subject.Source, o Options, of check.Options) *Mended {
 		m.findings = o.Findings
 	}
 	first := m.source(m.result.Text)
-	if m.start(first) {
+	err := m.start(first)
+	if err == nil {
 		for _, k := range kinds {
 			if k.faults != nil && m.wanted(k) {
 				m.mend(k)
@@ -145,7 +148,7 @@ func Mend(src subject.Source, o Options, of check.Options) *Mended {
 			m.closeTurns()
 		}
 	}
-	m.result.Exhausted = first.Exhausted()
+	m.result.Unjudged = cmp.Or(first.Exhausted(), err)
 	return m.result
 }
 
@@ -185,21 +188,21 @@ func (m *mender) source(text string) subject.Source {
 	return subject.With([]subject.Source{m.result.Source.WithText(text)}, m.engine)[0]
 }
 
-// start compiles the template and notes the conversations that it renders well; false where it does
-// not compile.
-func (m *mender) start(src subject.Source) bool {
+// start compiles the template and notes the conversations that it renders well. Its error is why
+// that is not possible.
+func (m *mender) start(src subject.Source) error {
 	t, err := src.Compile()
 	if err != nil {
-		return false
+		return err
 	}
 	m.original = t.ChatTemplate()
-	st, ok := m.state(m.result.Text)
-	if !ok {
-		return false
+	st, err := m.compiled(m.result.Text)
+	if err != nil {
+		return err
 	}
 	m.now = st
 	m.survey(t)
-	return true
+	return nil
 }
 
 // bytesPerStep is how many bytes of a template that is read count as a step of a render.
@@ -215,19 +218,24 @@ func (m *mender) exhausted() bool {
 	return m.original.Budget != nil && m.original.Budget.Left() == 0
 }
 
-// state compiles a text with the limits of the template; false where it does not compile, or no
-// steps are left.
-func (m *mender) state(text string) (*state, bool) {
+// compiled compiles a text with the limits of the template.
+func (m *mender) compiled(text string) (*state, error) {
 	if m.spend(text); m.exhausted() {
-		return nil, false
+		return nil, m.original.Exhausted()
 	}
 	src := source.New(m.result.Source.Name, text)
 	t, err := chattemplate.Compile(src, m.original.BOS, m.original.EOS, subject.Now)
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	t.Limits, t.Context, t.Budget = m.original.Limits, m.original.Context, m.original.Budget
-	return &state{text: text, t: t}, true
+	return &state{text: text, t: t}, nil
+}
+
+// state is compiled for an edited text; false where it does not compile, or no steps are left.
+func (m *mender) state(text string) (*state, bool) {
+	st, err := m.compiled(text)
+	return st, err == nil
 }
 
 // keeps reports whether a template renders the conversations that were rendered well as before.

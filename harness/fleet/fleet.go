@@ -57,6 +57,9 @@ func (l Line) Key() string {
 	return l.Digest
 }
 
+// Places implements [results.Line].
+func (l Line) Places() int { return len(l.Entries) }
+
 // Check implements [results.Line].
 func (l Line) Check() error {
 	if !slices.Contains([]string{Ran, Rejected, Failed, Unread}, l.Outcome) {

@@ -57,6 +57,8 @@ func TestTemplates(t *testing.T) {
 		{"replace", text, render(repeat("'a'", "ns.x|replace('a', 'aa')"))},
 		{"replace of nothing", text, render(repeat("'ab'", "ns.x.replace('', ns.x)"))},
 		{"indent", text, render("{{ ('a\\n' * 1000000)|indent(100000) }}")},
+		{"many characters to strip", steps, render("{% set a = 'ab' * 50000 %}{% set b = 'c' * 400000 ~ 'ab' %}{% for i in range(90000) %}{{ a.strip(b) }}{% endfor %}")},
+		{"groups of long keys", text, render("{% set a = 'É' * 100000 %}{% for i in range(90000) %}{{ range(5000)|groupby('a', a)|length }}{% endfor %}")},
 		{"center", text, render("{{ 'a'|center(10 ** 12) }}")},
 		{"format", "a format width of more than", render("{{ '%999999999d' % 1 }}")},
 		{"format method", "a format width of more than", render("{{ '{:999999999}'.format(1) }}")},

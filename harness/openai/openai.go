@@ -72,7 +72,7 @@ var (
 type Limits struct {
 	Silence time.Duration // the longest time in which nothing comes; 2 minutes
 	Total   time.Duration // of an answer; 15 minutes
-	Line    int           // of a stream, in bytes; 1 MiB
+	Line    int           // of a stream, or of the answer instead of one, in bytes; 1 MiB
 	Body    int64         // of an answer, in bytes; 64 MiB
 }
 

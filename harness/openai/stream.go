@@ -54,6 +54,7 @@ func (c *Client) Events(ctx context.Context, path string, body []byte) (*EventRe
 	kind := mediaType(r.Header)
 	if r.StatusCode < 200 || r.StatusCode > 299 || kind == "application/json" {
 		defer r.close()
+		r.left = min(r.left, int64(c.limits.Line)) // an error, or an answer that nobody asked for
 		a, err := r.answer()
 		return nil, a, err
 	}

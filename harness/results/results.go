@@ -23,6 +23,7 @@ package results
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,6 +74,7 @@ func (h Header) Name() string {
 // Line has the findings of one thing.
 type Line interface {
 	Key() string  // its digest; "" where the line is of nothing
+	Places() int  // how many entries of the manifest hold the thing
 	Check() error // why the line is none that this program writes; nil: it is one
 }
 
@@ -118,6 +120,7 @@ type Reader struct {
 	in     *bufio.Scanner
 	line   int
 	last   string // the key of the line before
+	places int    // entries of the lines so far
 }
 
 // expected are the commands that write results.
@@ -142,6 +145,8 @@ func NewReader(r io.Reader, kind string) (*Reader, error) {
 	case !manifest.IsDigest(h.Manifest):
 		return nil, fmt.Errorf("line 1: manifest is %.80q, expected a SHA-256 in 64 hexadecimal "+
 			"digits", h.Manifest)
+	case h.Entries < 0:
+		return nil, fmt.Errorf("line 1: entries is %d, expected those of the manifest", h.Entries)
 	case h.Of > maxShards:
 		return nil, fmt.Errorf("line 1: of is %d, expected at most %d shards", h.Of, maxShards)
 	case !h.inOrder():
@@ -163,11 +168,31 @@ func (h Header) inOrder() bool {
 	return last > 0
 }
 
+// whole reports whether a header is of all shards.
+func (h Header) whole() bool { return len(h.Parts) == h.Of }
+
+// tally returns why lines with so many places, all of them where at the end, are not the results of
+// the header's manifest. A file that lacks lines is found by it.
+func (h Header) tally(places int, end bool) error {
+	if places > h.Entries || end && h.whole() && places < h.Entries {
+		return fmt.Errorf("the lines have %d places, and the manifest has %d "+
+			"entries: lines are missing, or made up", places,
+			h.Entries)
+	}
+	return nil
+}
+
 // Next returns the next line, or io.EOF.
 func Next[T Line](f *Reader) (T, error) {
 	var line T
-	if err := f.next(&line); err != nil {
+	if err := f.next(&line); err == io.EOF {
+		return line, cmp.Or(f.Header.tally(f.places, true), err)
+	} else if err != nil {
 		return line, err
+	}
+	f.places += line.Places()
+	if err := f.Header.tally(f.places, false); err != nil {
+		return line, fmt.Errorf("line %d: %w", f.line, err)
 	}
 	if line.Key() <= f.last {
 		return line, fmt.Errorf("line %d: expected a digest with its entries, in the order of "+
@@ -239,7 +264,17 @@ func Merge[T Line](files []*Reader, names []string, partial bool) (Header, func(
 		return h, nil, fmt.Errorf("of %d shards of the manifest %.16s these are missing: %s", h.Of,
 			h.Manifest, missing)
 	}
-	return h, merged[T](files, names), nil
+	next, places := merged[T](files, names), 0
+	return h, func() (T, error) {
+		line, err := next()
+		if err == nil {
+			places += line.Places()
+		}
+		if err == nil || err == io.EOF {
+			err = cmp.Or(h.tally(places, err == io.EOF), err)
+		}
+		return line, err
+	}, nil
 }
 
 // missing lists the shards that are not there, the first twenty of them.

@@ -40,6 +40,7 @@ func role(m ordered.Value) string { return m.At("role").Text() }
 func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 	in.Generate = false
 	obs, err := t.ChatTemplate().Observe(in)
+	t.ChatTemplate().Charge(obs.Trace.Size())
 	if err != nil {
 		return nil, err
 	}

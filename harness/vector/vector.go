@@ -76,6 +76,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/infile"
 	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/tokens"
@@ -114,7 +115,9 @@ func Files(name string) ([]string, error) {
 	var files []string
 	err = fs.WalkDir(os.DirFS(name), ".", func(file string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && (path.Ext(file) == ".jsonl" || isYAML(file)) {
-			files = append(files, filepath.Join(name, filepath.FromSlash(file)))
+			file = filepath.Join(name, filepath.FromSlash(file))
+			err = infile.Check(file)
+			files = append(files, file)
 		}
 		return err
 	})

@@ -29,6 +29,13 @@ func doors() []door {
 	for i, family := range kinds {
 		all = append(all, door{"tool of " + family, i > 1, schemas, offered(family)},
 			door{"tools of " + family, i > 1, toolLists, offeredAll(family)},
+			door{"grammars of a tool of " + family, i > 0, schemas,
+				spelledTool(family, grammarForms)},
+			door{"grammars of tools of " + family, i > 0, toolLists,
+				spelledTools(family, grammarForms)},
+			door{larkDoor + "a tool of " + family, i > 0, schemas, spelledTool(family, larkForms)},
+			door{larkDoor + "tools of " + family, i > 0, toolLists,
+				spelledTools(family, larkForms)},
 			door{"output of " + family, i > 1, outputs, parsed(family)})
 	}
 	all = append(all, wireDoors()...)
@@ -45,8 +52,15 @@ func doors() []door {
 		door{"vocabulary", false, vocabularies, vocabulary},
 		door{"tokens", false, tokenLists, tokenised},
 		door{"report", false, reports, reported},
+		door{"results", false, surveyResults, summarised},
+		door{"readings", false, readings, picked},
+		door{"lock", false, locks, locking},
 	)
 }
+
+// larkDoor begins the names of the doors whose costs are bounded as a whole, and grow faster than
+// the input up to there.
+const larkDoor = "lark of "
 
 // kinds are families whose arguments are spelled in different ways: as JSON, tagged, nested, as
 // keyword arguments and as a dict.

@@ -80,9 +80,13 @@ func toolsOf(text string) ([]chat.Tool, error) {
 // offered makes the program and the grammar of a request with one tool that has a schema, and reads
 // an output with them.
 func offered(family string) func(text string) error {
-	all := offeredAll(family)
-	return func(text string) error {
-		return all(`[{"type": "function", "function": {"name": "f", "parameters": ` + text + `}}]`)
+	return ofTool(offeredAll(family))
+}
+
+// ofTool runs with a schema what runs with tools: that of one tool.
+func ofTool(all func(tools string) error) func(schema string) error {
+	return func(schema string) error {
+		return all(`[{"type": "function", "function": {"name": "f", "parameters": ` + schema + `}}]`)
 	}
 }
 

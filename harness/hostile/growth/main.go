@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,6 +59,9 @@ type Cost struct {
 }
 
 func main() {
+	// Each processor has memory that renders use again, so how much is allocated would depend on
+	// their number and on chance.
+	runtime.GOMAXPROCS(1)
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -68,7 +72,8 @@ func run(args []string) error {
 	if len(args) == 1 && args[0] == "-list" {
 		for _, d := range doors() {
 			for _, g := range d.generators {
-				fmt.Printf("%s\t%s\t%t\n", d.name, g.name, d.thorough)
+				fmt.Printf("%s\t%s\t%t\t%t\n", d.name, g.name, d.thorough,
+					strings.HasPrefix(d.name, larkDoor))
 			}
 		}
 		return nil

@@ -40,12 +40,20 @@ func required(property string, every int) func(int) string {
 	}
 }
 
-// nested puts a schema into itself, up to the depth that JSON may have; wide grows with the size
-// beyond that.
+// nested is an object with a schema that is put into itself, up to the depth that JSON may have.
+// Half of the bytes are of the depth, half of inner. Larger objects have several of them.
 func nested(open, end string, inner func(int) string) func(int) string {
+	level := len(open) + len(end)
+	deepest := 900 / strings.Count(open, "{")
 	return func(size int) string {
-		depth := min(size/(2*(len(open)+len(end))), 900/strings.Count(open, "{"))
-		return strings.Repeat(open, depth) + inner(size/2) + strings.Repeat(end, depth)
+		n := (size + 2*level*deepest - 1) / (2 * level * deepest) // 1 up to the depth of one
+		all := make([]string, n)
+		for i := range all {
+			depth := min(size/n/(2*level), deepest)
+			all[i] = fmt.Sprintf(`"n%d": `, i) + strings.Repeat(open, depth) +
+				inner(size/n/2+i) + strings.Repeat(end, depth)
+		}
+		return `{"type": "object", "properties": {` + strings.Join(all, ", ") + `}}`
 	}
 }
 

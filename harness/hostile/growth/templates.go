@@ -87,6 +87,19 @@ var templates = []generator{
 		markers := times("<x%d></x%d>")(n)
 		return conversation("<call>", markers+"</call>", "")
 	}},
+	{"texts that are values", around("answer",
+		times("{{ m.field%d and 'Say the word for number %d at once' }}"))},
+	{"texts in a list", around("first", func(n int) string {
+		return "{{ [" + times("'Say the word for number %d at once', ")(n) + "''][number] }}"
+	})},
+	{"texts in variables", around("first",
+		times("{% set v%d = 'word %d ' %}{{ v%d[:number or 0] }}"))},
+	{"texts that are handed on", around("first", func(n int) string {
+		return "{% set v = 'a word' %}" + times("{% set v = v ~ 'word %d' %}")(n) +
+			"{{ v[:number or 0] }}"
+	})},
+	{"words at a place", around("answer",
+		times("{% if loop.index == %d %}\nSay the word for number %d at once\n{% endif %}"))},
 	{"one value again and again", around("answer", times("{{ m.content }}"))},
 	{"one value and a marker", around("answer", times("{{ m.content }}<x>"))},
 	{"names again and again", around("open", times("{{ c.function.name }}"))},
@@ -107,6 +120,16 @@ var templates = []generator{
 	{"assignments", around("first", times("{% set v%d = 1 %}"))},
 	{"namespaces", around("first", times("{% set v%d = namespace(a=1) %}"))},
 	{"loops", around("first", times("{% for x in messages %}{{ x.role }}{% endfor %}"))},
+	{"loop over much", around("first", repeated("{% if x%d %}{% endif %}"))},
+	{"loop that prints much", around("answer", repeated("{{ m.content[:0] }}"))},
+	{"loop that asks much", around("first", func(n int) string {
+		return "{% for i in range(100000) if [" + times("a%d, ")(n) + "0] %}{% endfor %}"
+	})},
+	{"macro with many defaults", around("first", func(n int) string {
+		return "{% macro f(" + strings.TrimSuffix(times("p%d=x|d(1), ")(n), ", ") +
+			") %}{% endmacro %}{% for i in range(100000) %}{{ f() }}{% endfor %}"
+	})},
+	{"branches in a loop", around("first", repeated("{% if i == %d %}{{ i }}{% endif %}"))},
 	{"integers", around("first", times("{{ %d * 999999999999 }}"))},
 	{"long integer",
 		around("first", func(n int) string { return "{{ 1" + strings.Repeat("0", n) + " }}" })},
@@ -166,6 +189,13 @@ var templates = []generator{
 	{"literals that are made", func(n int) string {
 		return conversation("<call>", "</call>", fmt.Sprintf("{%% for i in range(%d) %%}{%% if ('<' ~ i ~ '>') in (m.content or '') %%}{%% endif %%}{%% endfor %%}", n/10))
 	}},
+}
+
+// repeated puts copies of a piece into a loop.
+func repeated(piece string) func(int) string {
+	return func(n int) string {
+		return "{% for i in range(100000) %}" + times(piece)(n) + "{% endfor %}"
+	}
 }
 
 // prompts are templates whose generation prompt grows, and whose turns are not kept.
@@ -261,8 +291,8 @@ func mended(text string) error {
 	if n > 64*len(text)+1<<20 {
 		return fmt.Errorf("patches of %d bytes", n)
 	}
-	if m.Exhausted != nil {
-		return fmt.Errorf("%w: %w", errLimit, m.Exhausted)
+	if errors.Is(m.Unjudged, engine.ErrExhausted) {
+		return fmt.Errorf("%w: %w", errLimit, m.Unjudged)
 	}
 	return nil
 }

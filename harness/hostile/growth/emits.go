@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/emit"
+	"github.com/goassay/assay/engine/vocab"
+	"github.com/goassay/assay/harness/standard"
+)
+
+// special is a vocabulary whose special tokens stand in the literals of grammars.
+func special() (*vocab.Vocabulary, error) {
+	return engine.ReadVocabulary(engine.VocabularyFiles{Tokenizer: `{"added_tokens": [` +
+		`{"id": 7, "content": "<tool_call>", "special": true}, ` +
+		`{"id": 8, "content": "</tool_call>", "special": true}]}`})
+}
+
+// form writes the grammar of an answer as another engine reads it.
+type form func(*engine.Plan) (string, error)
+
+// grammarForms write a grammar in as much work as it is long.
+var grammarForms = []form{
+	func(p *engine.Plan) (string, error) { return emit.GBNF(p.Output) },
+	func(p *engine.Plan) (string, error) { return emit.EBNF(p.Output) },
+	func(p *engine.Plan) (string, error) {
+		tag, err := emit.StructuralTag(p.Output)
+		return emit.Indent(tag), err
+	},
+}
+
+// larkForms look for lexemes, which takes more work than that, up to a bound.
+var larkForms = []form{
+	func(p *engine.Plan) (string, error) { return emit.Lark(p.Output, nil) },
+	func(p *engine.Plan) (string, error) {
+		v, err := special()
+		if err != nil {
+			return "", err
+		}
+		return emit.Lark(p.Output, v)
+	},
+}
+
+// maxSpelled bounds how much longer a grammar is than the tools that it is of.
+const maxSpelled = 256
+
+// spelledTool writes the grammar of a request with one tool that has a schema.
+func spelledTool(family string, forms []form) func(text string) error {
+	return ofTool(spelledTools(family, forms))
+}
+
+// spelledTools writes the grammar of a request with tools, where the model may call one and where
+// it has to.
+func spelledTools(family string, forms []form) func(text string) error {
+	return func(text string) error {
+		tools, err := toolsOf(text)
+		if err != nil {
+			return err
+		}
+		r := standard.ToolRequest()
+		r.Tools = tools
+		for _, mode := range []chat.ChoiceMode{chat.ChoiceAuto, chat.ChoiceRequired} {
+			r.ToolChoice = chat.ToolChoice{Mode: mode}
+			plan, err := planned(family, r)
+			if err != nil {
+				return err
+			}
+			for _, form := range forms {
+				grammar, err := form(plan)
+				if err != nil {
+					return fmt.Errorf("%w: %w", errLimit, err)
+				}
+				if len(grammar) > maxSpelled*len(text)+maxSpelled<<10 {
+					return fmt.Errorf("a grammar of %d bytes", len(grammar))
+				}
+			}
+		}
+		return nil
+	}
+}
