@@ -98,7 +98,8 @@ func TestMemoryOfRequests(t *testing.T) {
 				t.Errorf("%s: %d bytes are refused", shape.Name, size)
 			}
 			// the client and the metrics are in this process as well
-			if beside := float64(512 << 10); float64(peak) <= most+beside && held <= charged+beside {
+			const beside = 512 << 10
+			if float64(peak) <= most+beside && held <= charged+beside {
 				return
 			}
 			reason = fmt.Sprintf("%d bytes take %.1f MiB, and %.1f MiB while they are answered; they "+
