@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +18,8 @@ import (
 // whole runs the generators up to the largest input that is read of strangers: make hostile.
 var whole = flag.Bool("whole", false, "let inputs grow to a megabyte")
 
-// only runs the generators whose door and name contain it.
-var only = flag.String("only", "", "run generators whose door and name contain `TEXT`")
+// only runs the generators whose door and name it matches.
+var only = flag.String("only", "", "run generators with a \"DOOR: NAME\" that matches `REGEXP`")
 
 // Bounds of the costs of any input that a stranger gives, and of how much faster than the input
 // they may grow.
@@ -59,6 +60,10 @@ func TestGrowth(t *testing.T) {
 		}
 		return program
 	}
+	chosen, err := regexp.Compile(*only)
+	if err != nil {
+		t.Fatal(err)
+	}
 	program := build("counted", "-cover", "-covermode=atomic",
 		"-coverpkg=./engine/...,./harness/...")
 	timed := ""
@@ -77,8 +82,7 @@ func TestGrowth(t *testing.T) {
 		fields := strings.Split(strings.TrimSpace(line), "\t")
 		door, generator := fields[0], fields[1]
 		thorough, bounded := fields[2] == "true", fields[3] == "true"
-		if thorough && !*whole && *only == "" ||
-			!strings.Contains(door+": "+generator, *only) {
+		if thorough && !*whole && *only == "" || !chosen.MatchString(door+": "+generator) {
 			continue
 		}
 		t.Run(door+"/"+generator, func(t *testing.T) {
