@@ -269,14 +269,16 @@ func (p *lark) lex() {
 		}
 	}
 	for i := range l.places {
-		if e := l.places[i].of; e.Kind == Literal {
-			from := 0
-			for from < len(e.Text) && mixed[char{e, from}] {
-				_, size := utf8.DecodeRuneInString(e.Text[from:])
-				from += size
-			}
-			p.whole[e] = from
+		e := l.places[i].of
+		if _, known := p.whole[e]; known || e.Kind != Literal {
+			continue
 		}
+		from := 0
+		for from < len(e.Text) && mixed[char{e, from}] {
+			_, size := utf8.DecodeRuneInString(e.Text[from:])
+			from += size
+		}
+		p.whole[e] = from
 	}
 }
 
