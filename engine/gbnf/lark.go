@@ -218,8 +218,12 @@ type joint struct {
 	places []int
 }
 
-// maxPlaces bounds the places that are compared with each other.
-const maxPlaces = 1 << 14
+// The bounds of the automaton: on the places that are compared with each other, and on the joints
+// between them.
+const (
+	maxPlaces = 1 << 14
+	maxJoints = 1 << 18
+)
 
 // maxWork bounds the work of finding the places that meet, in places compared with each other. The
 // work grows faster than the grammar: tools whose names begin alike are compared with each other,
@@ -326,17 +330,21 @@ func newLexing(g *Grammar, copies bool) (l *lexing, ok bool) {
 	}
 	step := func(from, to int) { l.joints[from].next = append(l.joints[from].next, to) }
 	place := func(from int, ranges []Range, e *Element, at int, loops bool) int {
+		if ok = ok && len(l.places) < maxPlaces && len(l.joints) < maxJoints; !ok {
+			return from
+		}
 		to := l.joint()
 		l.joints[from].places = append(l.joints[from].places, len(l.places))
 		l.places = append(l.places, lexPlace{ranges, to, e, at, loops})
-		ok = ok && len(l.places) <= maxPlaces
 		return to
 	}
 	var alts func(use *lexUse, rule string, list []Alternate, from, to int, loops bool)
 	refer := func(use *lexUse, name string, from int) int {
+		if ok = ok && len(l.joints) < maxJoints; !ok {
+			return from
+		}
 		next := l.joint()
 		switch group := groups[name]; {
-		case !ok:
 		case !again[name]:
 			alts(&lexUse{group: group}, name, rules[name].Alts, from, next, false)
 		default:
@@ -465,7 +473,10 @@ func ruleGroups(g *Grammar) (groups map[string]int, again map[string]bool) {
 			if low[i] != number[i] {
 				continue
 			}
-			at := slices.Index(stack, i)
+			at := len(stack) - 1
+			for stack[at] != i {
+				at--
+			}
 			for _, member := range stack[at:] {
 				open[member] = false
 				groups[g.Rules[member].Name] = i + 1

@@ -27,18 +27,19 @@ func (b *Builder) until(markers []string, lo, hi int) Element {
 	if len(markers) == 1 && lo == 0 && hi == Unlimited && len([]rune(markers[0])) == 1 {
 		return b.Repeat(b.Class(runes(markers[0]), true), 0, Unlimited)
 	}
+	key := strings.Join(markers, "\x00") +
+		Element{Kind: Repeat, Alts: []Alternate{{Element{Kind: Any}}}, Min: lo, Max: hi}.String()
+	if e, ok := b.untils[key]; ok {
+		return e
+	}
 	ac := newAutomaton(markers)
 	top := hi
 	if hi == Unlimited {
 		top = lo
 	}
-	if top > maxCounted || len(ac.states)*(top+1) > maxCounted {
-		lo, hi, top = 0, Unlimited, 0
-	}
-	key := strings.Join(markers, "\x00") +
-		Element{Kind: Repeat, Alts: []Alternate{{Element{Kind: Any}}}, Min: lo, Max: hi}.String()
-	if e, ok := b.untils[key]; ok {
-		return e
+	if top > 0 && (top > maxCounted || len(ac.states)*(top+1) > maxCounted) {
+		b.untils[key] = b.until(markers, 0, Unlimited)
+		return b.untils[key]
 	}
 	// refs[s][n] is the rule for state s after n characters, counted up to top.
 	refs := make([][]Element, len(ac.states))

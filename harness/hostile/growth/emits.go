@@ -42,16 +42,21 @@ var larkForms = []form{
 	},
 }
 
-// maxSpelled bounds how much longer a grammar is than the tools that it is of.
-const maxSpelled = 256
+// The bounds of a grammar's length, in bytes: for each byte of its tools, and for texts that stop
+// at a marker of several characters. Their lengths are counted by rules, at most 512 for each of
+// 128 lengths, whose least is written in few bytes of a schema.
+const (
+	maxSpelled = 256
+	maxCounted = 5 << 20
+)
 
 // spelledTool writes the grammar of a request with one tool that has a schema.
 func spelledTool(family string, forms []form) func(text string) error {
 	return ofTool(spelledTools(family, forms))
 }
 
-// spelledTools writes the grammar of a request with tools, where the model may call one and where
-// it has to.
+// spelledTools writes the grammar of a request with tools in several forms, where the model may call
+// one or answer: the grammar of an answer that has to call is a part of it.
 func spelledTools(family string, forms []form) func(text string) error {
 	return func(text string) error {
 		tools, err := toolsOf(text)
@@ -59,21 +64,18 @@ func spelledTools(family string, forms []form) func(text string) error {
 			return err
 		}
 		r := standard.ToolRequest()
-		r.Tools = tools
-		for _, mode := range []chat.ChoiceMode{chat.ChoiceAuto, chat.ChoiceRequired} {
-			r.ToolChoice = chat.ToolChoice{Mode: mode}
-			plan, err := planned(family, r)
+		r.Tools, r.ToolChoice = tools, chat.ToolChoice{Mode: chat.ChoiceAuto}
+		plan, err := planned(family, r)
+		if err != nil {
+			return err
+		}
+		for _, form := range forms {
+			grammar, err := form(plan)
 			if err != nil {
-				return err
+				return fmt.Errorf("%w: %w", errLimit, err)
 			}
-			for _, form := range forms {
-				grammar, err := form(plan)
-				if err != nil {
-					return fmt.Errorf("%w: %w", errLimit, err)
-				}
-				if len(grammar) > maxSpelled*len(text)+maxSpelled<<10 {
-					return fmt.Errorf("a grammar of %d bytes", len(grammar))
-				}
+			if len(grammar) > maxSpelled*len(text)+maxCounted {
+				return fmt.Errorf("a grammar of %d bytes", len(grammar))
 			}
 		}
 		return nil
