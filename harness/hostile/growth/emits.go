@@ -42,11 +42,12 @@ var larkForms = []form{
 	},
 }
 
-// The bounds of a grammar's length, in bytes: for each byte of its tools, and for texts that stop
-// at a marker of several characters. Their lengths are counted by rules, at most 512 for each of
-// 128 lengths, whose least is written in few bytes of a schema.
+// The bounds of a grammar's length, in bytes: for each byte of its tools, where a property whose
+// value ends at a tag with its name gets the automaton of that tag; and for texts that stop at a
+// marker of several characters. Their lengths are counted by rules, at most 512 for each of 128
+// lengths, whose least is written in few bytes of a schema.
 const (
-	maxSpelled = 256
+	maxSpelled = 512
 	maxCounted = 5 << 20
 )
 
@@ -55,8 +56,8 @@ func spelledTool(family string, forms []form) func(text string) error {
 	return ofTool(spelledTools(family, forms))
 }
 
-// spelledTools writes the grammar of a request with tools in several forms, where the model may call
-// one or answer: the grammar of an answer that has to call is a part of it.
+// spelledTools writes the grammar of a request with tools in several forms. The model may call one
+// or answer: the grammar of an answer that has to call is a part of that.
 func spelledTools(family string, forms []form) func(text string) error {
 	return func(text string) error {
 		tools, err := toolsOf(text)
