@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
@@ -210,6 +211,11 @@ type Observation struct {
 	Clock      bool           // whether it asked what time it is
 
 	src *source.Source
+}
+
+// Size is about how many bytes the observation takes, its coverage apart.
+func (o Observation) Size() int {
+	return len(o.String) + len(o.Runs)*int(unsafe.Sizeof(jinja.Run{})) + o.Trace.Size()
 }
 
 // WrittenAt returns the place in the template, a byte offset, that wrote a byte of the prompt: the

@@ -57,7 +57,7 @@ type Comparison struct {
 
 // Size is about how many bytes the trace takes.
 func (t *Trace) Size() int {
-	size := len(t.writes) * int(unsafe.Sizeof(Write{}))
+	size := (len(t.writes) + len(t.calls)) * int(unsafe.Sizeof(Write{}))
 	for i := range t.reads {
 		size += int(unsafe.Sizeof(t.reads[i])) + len(t.reads[i].Path)
 	}

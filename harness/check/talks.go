@@ -59,7 +59,7 @@ func (s *Subject) observeTalks() []*talked {
 		fitted := s.Template.Caps().Fit(c.Request)
 		t := s.look(fitted.Input)
 		t.Conversation = c
-		s.Template.ChatTemplate().Charge(len(t.text)) // many rules look at it
+		s.Template.ChatTemplate().Charge(t.o.Size()) // all rules look at it
 		if t.err == nil {
 			t.unfilled = s.unfilled(c.Request, fitted)
 		}

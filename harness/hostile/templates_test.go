@@ -141,8 +141,18 @@ func TestChecks(t *testing.T) {
 		{"many origins", "pieces, more than 1000", whole(conversation("<call>", "</call>", "{% for i in range(2000) %}{{ i }}-{% endfor %}"))},
 		{"name written many times", "pieces, more than 1000", whole(conversation("<call>{% for i in range(300) %}{{ c.function.name }}.{% endfor %}", "</call>", ""))},
 		{"other text in every render", "", whole(conversation("<call>", "</call>", "{{ lipsum(n=1, html=false) }}"))},
+		{"look-ups of fields that are missing", "all renders of the template together", whole(conversation("<call>", "</call>", missing(1000)))},
 		{"markers that begin alike", "", whole(conversation("{{ '<' * 50 }}", "{{ '<' * 49 }}", "{{ '<' * 48 }}"))},
 	})
+}
+
+// missing looks up so many fields that no message has.
+func missing(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{{ m.field%d }}", i)
+	}
+	return b.String()
 }
 
 // TestSandbox tries to reach files, the environment, the network, the clock and the insides of the
