@@ -110,6 +110,7 @@ func (o Options) Together() Options {
 // Limits bound the cost of a template and of the outputs that it is asked to read. Zero fields are
 // the defaults, which no honest template or output meets; docs/untrusted.md has them all.
 type Limits struct {
+	Source int          // bytes of a template's source; 0: the 16 MiB that [Compile] takes
 	Render RenderLimits // of each render
 	// TotalSteps bounds the renders of the template together, those of probes and analysis
 	// included; 0: no bound. It is for a template that is analysed once. A template that serves
@@ -157,7 +158,14 @@ func Compile(s Source, o Options) (*Template, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	ct, err := chattemplate.Compile(source.New(s.Name, s.Text), s.BOS, s.EOS, o.Now)
+	src, budget := source.New(s.Name, s.Text), o.Together().budget
+	if err := chattemplate.Fits(src, o.Limits.Source); err != nil {
+		return nil, err
+	}
+	if err := chattemplate.Exhausted(s.Name, o.Limits.Context, budget); err != nil {
+		return nil, err // of many templates that come together not each is compiled for nothing
+	}
+	ct, err := chattemplate.Compile(src, s.BOS, s.EOS, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +174,8 @@ func Compile(s Source, o Options) (*Template, error) {
 	if o.Seed != 0 {
 		ct.Mask = words.NewMask(o.Seed, s.Text)
 	}
-	ct.Budget = o.Together().budget
+	ct.Budget = budget
+	ct.Charge(len(s.Text))
 	t := &Template{chat: ct, output: o.Limits.Output, vocab: o.Vocabulary, segments: o.Segments}
 	observer, err := observe.New(ct)
 	if err != nil {

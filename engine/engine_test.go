@@ -439,3 +439,36 @@ func TestUnproven(t *testing.T) {
 		t.Errorf("without tools: %v", err)
 	}
 }
+
+// TestSourceLimit compiles templates at the limit on their bytes and beyond it, and some that come
+// together: their bytes count, and nothing is compiled once no steps are left.
+func TestSourceLimit(t *testing.T) {
+	text := "{# " + strings.Repeat("x", 64_000) + " #}{{ messages }}"
+	for size, want := range map[int]bool{0: true, len(text): true, len(text) - 1: false} {
+		_, err := engine.Compile(engine.Source{Name: "t", Text: text},
+			engine.Options{Limits: engine.Limits{Source: size}})
+		if got := err == nil; got != want || err != nil && (!errors.Is(err, engine.ErrExhausted) ||
+			!strings.Contains(err.Error(), "the limit source")) {
+			t.Errorf("with %d bytes for %d: %v", size, len(text), err)
+		}
+	}
+	together := engine.Options{Limits: engine.Limits{TotalSteps: 100_000}}.Together()
+	var left []int64
+	for _, text := range []string{"{{ messages }}", text} {
+		tmpl, err := engine.Compile(engine.Source{Name: "t", Text: text}, together)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, tmpl.ChatTemplate().Budget.Left())
+	}
+	if first, second := 100_000-left[0], left[0]-left[1]; second-first < 3_900 {
+		t.Errorf("%d steps for a short template, %d for a long one", first, second)
+	}
+	for range 25 {
+		_, _ = engine.Compile(engine.Source{Name: "t", Text: text}, together)
+	}
+	_, err := engine.Compile(engine.Source{Name: "t", Text: "{% if"}, together)
+	if !errors.Is(err, engine.ErrExhausted) {
+		t.Errorf("after many templates that come together: %v", err)
+	}
+}

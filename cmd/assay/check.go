@@ -50,7 +50,7 @@ an earlier report in place of a commit.
 langchain (A095, A096).
 
 --untrusted is for templates of strangers: tight limits on every render and on all of them together,
-no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
+no second renderer; docs/untrusted.md has the limits.`,
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
 		flags.StringVar(&k.manifest, "manifest", "", "check the templates of the manifest `FILE`, each "+
@@ -355,9 +355,6 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if onHub || subject.IsModel(name) && !storage.InBucket(name) {
 		m, err := k.open(c, name, onHub)
 		if err != nil {
-			return one, err
-		}
-		if err := k.limits.fit(name, m.Sources...); err != nil {
 			return one, err
 		}
 		m = m.With(o)

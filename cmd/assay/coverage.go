@@ -32,11 +32,7 @@ of the grammar's conversations the errors are named, and a request that it rende
 			if err != nil {
 				return err
 			}
-			// A template that renders no probe has branches all the same.
-			t, err := chattemplate.Compile(src.Places(), src.BOS, src.EOS, subject.Now)
-			if err != nil {
-				return &failure{err}
-			}
+			var t *chattemplate.Template
 			var bound []ordered.Member
 			if compiled, err := src.Compile(); err == nil {
 				if err := exhausted(compiled); err != nil {
@@ -46,6 +42,11 @@ of the grammar's conversations the errors are named, and a request that it rende
 			} else if errors.Is(err, engine.ErrExhausted) {
 				return &failure{err}
 			} else {
+				// A template that renders no probe has branches all the same.
+				t, err = chattemplate.Compile(src.Places(), src.BOS, src.EOS, subject.Now)
+				if err != nil {
+					return &failure{err}
+				}
 				limits := s.limits.of(c)
 				t.Limits, t.Context = limits.Render, limits.Context
 				if limits.TotalSteps > 0 {

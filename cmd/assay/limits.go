@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/peg/vm"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // limits are the flags --untrusted and --limit NAME=VALUE, which mean the same in every command
@@ -26,8 +25,9 @@ const untrustedMemory = 1 << 30
 const memoryName = "memory"
 
 // untrusted are the limits of --untrusted. All renders of a check of the most costly template in
-// public use take between 900,000 and 1,000,000 steps.
+// public use take between 1,000,000 and 1,250,000 steps.
 var untrusted = engine.Limits{
+	Source:     1 << 20,
 	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
 	TotalSteps: 2_000_000,
 	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
@@ -42,15 +42,12 @@ var lookedAt = engine.Limits{TotalSteps: 20_000_000}
 // which `assay train --keep` takes less than 33,000,000 steps for.
 var edited = engine.Limits{TotalSteps: 100_000_000}
 
-// maxUntrusted is how large a template from a stranger may be, in bytes.
-const maxUntrusted = 1 << 20
-
 func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 	flags.category("Limits")
 	l := &limits{Limits: defaults}
 	flags.limits = l
 	flags.BoolFunc("untrusted", "expect templates that mean harm: tight limits, no second "+
-		"renderer, at most 1 MiB; a --limit after it changes its limits", func(string) error {
+		"renderer; a --limit after it changes its limits", func(string) error {
 		l.untrusted, l.Limits, l.memory = true, untrusted, untrustedMemory
 		return nil
 	})
@@ -67,19 +64,6 @@ func (l *limits) of(c *call) engine.Limits { return within(c, l.Limits) }
 func within(c *call, limits engine.Limits) engine.Limits {
 	limits.Context = c.ctx
 	return limits
-}
-
-// fit bounds the size of the templates that come together from a stranger.
-func (l *limits) fit(name string, sources ...subject.Source) error {
-	size := 0
-	for _, src := range sources {
-		size += len(src.Text)
-	}
-	if l != nil && l.untrusted && size > maxUntrusted {
-		return fmt.Errorf("%s: the templates have %d bytes, more than the %d that "+
-			"--untrusted allows", name, size, maxUntrusted)
-	}
-	return nil
 }
 
 // exhausted is a failure where a template ran into the limit on all its renders together.
@@ -100,6 +84,7 @@ var limitFields = [...]struct {
 	name string
 	set  func(*engine.Limits, int)
 }{
+	{"source", func(l *engine.Limits, n int) { l.Source = n }},
 	{"steps", func(l *engine.Limits, n int) { l.Render.Steps = n }},
 	{"output", func(l *engine.Limits, n int) { l.Render.OutputBytes = n }},
 	{"depth", func(l *engine.Limits, n int) { l.Render.Depth = n }},

@@ -41,18 +41,35 @@ func TestUntrustedEverywhere(t *testing.T) {
 
 // TestUntrustedSize gives a template beyond the size of the tight profile to the commands.
 func TestUntrustedSize(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "large.jinja")
-	if err := os.WriteFile(name, []byte(strings.Repeat("x", maxUntrusted+1)), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"check"}, {"fix"}, {"coverage"}, {"diff", name}, {"render"},
-		{"caps"}, {"analyze"}, {"program"}, {"grammar"}, {"parse"}, {"page"}, {"train"},
-		{"emit", "format"}, {"new", "--family", "x", "--corpus", t.TempDir()}} {
-		args = append(args, "--untrusted", name)
-		_, stderr, status := assay("", args...)
-		if status != exitUsage || !strings.Contains(stderr, "that --untrusted allows") {
-			t.Errorf("%q: status %d: %s", args, status, stderr)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
 		}
+		return name
+	}
+	large := strings.Repeat("x", untrusted.Source+1)
+	name := write("large.jinja", large)
+	write("chat_template.jinja", large)
+	vectors := write("v.jsonl", `{"id": "a", "kind": "jinja", "template": "`+large+
+		`", "vars": {}, "want": "x"}`)
+	line := `{"op": "check", "untrusted": true, "template": {"text": "` + large + `"}}` + "\n"
+	for _, args := range [][]string{{"check", name}, {"check", dir}, {"fix", name},
+		{"coverage", name}, {"diff", name, name}, {"render", name}, {"caps", name},
+		{"analyze", name}, {"program", name}, {"grammar", name}, {"parse", name}, {"train", name},
+		{"train", "--keep", name}, {"emit", "format", name}, {"templates", dir},
+		{"new", "--family", "x", "--corpus", t.TempDir(), name}, {"verify", vectors}, {"pipe"}} {
+		stdout, stderr, _ := assay(line, append(args, "--untrusted")...)
+		if want := "more than the 1048576 that the limit source allows"; !strings.Contains(
+			stdout+stderr, want) {
+			t.Errorf("%.200q: %.500s%.500s, want %s", args, stdout, stderr, want)
+		}
+	}
+	stdout, stderr, status := assay("", "run", "--run", "hermes", "--limit", "source=1K")
+	if want := "more than the 1024 that the limit source allows"; status != exitFailed ||
+		!strings.Contains(stdout, want) {
+		t.Errorf("assay run: status %d, %.500s%s, want %s", status, stdout, stderr, want)
 	}
 }
 

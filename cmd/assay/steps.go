@@ -113,9 +113,6 @@ func (s *step) source(c *call) (src subject.Source, err error) {
 func (c *call) open(name string) (subject.Source, error) {
 	src, err := subject.Open(name, c.stdin)
 	if err == nil {
-		err = c.limits.fit(name, src)
-	}
-	if err == nil {
 		c.noteShadowed(name, src)
 	}
 	return src, err

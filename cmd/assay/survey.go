@@ -207,11 +207,7 @@ func (c *call) template(name string) (subject.Source, error) {
 // templates opens those of a file, or the one of an object in a bucket.
 func (c *call) templates(name string) ([]subject.Source, error) {
 	if !storage.InBucket(name) {
-		all, err := subject.OpenAll(name, c.stdin)
-		if err == nil {
-			err = c.limits.fit(name, all...)
-		}
-		return all, err
+		return subject.OpenAll(name, c.stdin)
 	}
 	r, err := c.files.Open(c.ctx, name)
 	if err != nil {
@@ -219,9 +215,6 @@ func (c *call) templates(name string) ([]subject.Source, error) {
 	}
 	defer r.Close()
 	src, err := subject.Read(storage.Shown(name), r)
-	if err == nil {
-		err = c.limits.fit(storage.Shown(name), src)
-	}
 	return []subject.Source{src}, err
 }
 

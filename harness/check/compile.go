@@ -1,8 +1,10 @@
 package check
 
 import (
+	"errors"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/rule"
@@ -64,8 +66,11 @@ func checkRenders(s *Subject, find finder) {
 	}
 }
 
-// syntax is the fault of the template as Jinja.
+// syntax is the fault of the template as Jinja. One that the limits ended shows none.
 func (s *Subject) syntax() error {
+	if s.err == nil || errors.Is(s.err, engine.ErrExhausted) {
+		return nil
+	}
 	_, err := chattemplate.Compile(source.New(s.Source.Name, s.Source.Text), s.Source.BOS,
 		s.Source.EOS, subject.Now)
 	return err

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/report"
@@ -79,7 +80,7 @@ func (v *Verifier) read(name, variant string, o engine.Options) (*template, erro
 		}
 		return &template{
 			program: sync.OnceValues(func() (*jinja.Template, error) {
-				return jinja.Compile(source.New(name, text))
+				return v.compile(source.New(name, text))
 			}),
 			chat: sync.OnceValues(func() (*engine.Template, error) {
 				return subject.With([]subject.Source{subject.New(name, text)}, o)[0].Compile()
@@ -98,8 +99,16 @@ func (v *Verifier) render(vec *Vector) error {
 
 func (v *Verifier) jinja(vec *Vector) error {
 	return v.expectText(vec, func() (*jinja.Template, error) {
-		return jinja.Compile(source.New(vec.ID, vec.Value.At("template").Text()))
+		return v.compile(source.New(vec.ID, vec.Value.At("template").Text()))
 	})
+}
+
+// compile compiles a template that is rendered alone.
+func (v *Verifier) compile(src *source.Source) (*jinja.Template, error) {
+	if err := chattemplate.Fits(src, v.Limits.Source); err != nil {
+		return nil, err
+	}
+	return jinja.Compile(src)
 }
 
 // below are the classes of errors that Python raises below jinja2, in its own compiler and

@@ -24,6 +24,7 @@ import (
 // untrusted are the limits of `assay check --untrusted`.
 var untrusted = engine.Limits{
 	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
+	Source:     1 << 20,
 	TotalSteps: 2_000_000, // each of 4 microseconds at most (package jinja)
 	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
 }
