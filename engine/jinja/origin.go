@@ -111,6 +111,9 @@ func (m *memory) path(n *node) string {
 	if n == nil {
 		return ""
 	}
+	if n.str == "" && n.parent == nil {
+		n.str = n.key // a variable, whose name outlives the render anyway
+	}
 	if n.str == "" {
 		m.roomFor(minText)
 		from := len(m.kepts)

@@ -283,7 +283,12 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	if t.self >= 0 {
 		f.slots[t.self] = objectValue(&templateRef{rt})
 	}
-	err := t.code.run(f)
+	var err error
+	if rt.scarce && rt.steps == 0 { // not even what takes no step runs in a render that is refused
+		err = f.at(rt.step(1), 0)
+	} else {
+		err = t.code.run(f)
+	}
 	rt.release(t.root, f)
 	if o.Budget != nil {
 		o.Budget.left.Add(-1 - (steps - max(rt.steps, 0)) - (bytes-max(rt.bytes, 0))/bytesPerStep)

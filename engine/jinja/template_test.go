@@ -3,6 +3,7 @@ package jinja
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -505,5 +506,46 @@ func TestOrigins(t *testing.T) {
 		if plain, _ := compile(t, c[0]).Render(vars(t, input), Options{}); plain != text.String {
 			t.Errorf("%s: %q with origins, %q without", c[0], text.String, plain)
 		}
+	}
+}
+
+// TestRefused renders with nothing left of a budget: not even a template that takes no steps runs.
+func TestRefused(t *testing.T) {
+	tmpl, err := Compile(source.New("t", "{% set a = x %}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for steps, want := range map[int64]string{0: "LimitError", 1: ""} {
+		var trace Trace
+		_, err := tmpl.Render(Vars{}, Options{Budget: NewBudget(steps), Trace: &trace})
+		if got := Class(err); got != want || (len(trace.Reads()) == 0) != (want != "") {
+			t.Errorf("with %d steps: %v, after the look-ups %v", steps, err, trace.Reads())
+		}
+	}
+}
+
+// TestLongNames looks a variable with a long name up in many renders that are traced: none of them
+// copies it.
+func TestLongNames(t *testing.T) {
+	const size, renders = 1 << 18, 100
+	name := strings.Repeat("x", size)
+	tmpl, err := Compile(source.New("t", "{{ "+name+" }}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range renders {
+		var trace Trace
+		if _, err := tmpl.Render(Vars{}, Options{Trace: &trace}); err != nil {
+			t.Fatal(err)
+		}
+		if got := trace.Missing(); len(got) != 1 || got[0] != name {
+			t.Fatalf("%d look-ups", len(got))
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > size*renders/10 {
+		t.Errorf("%d renders allocate %d bytes for a name of %d", renders, got, size)
 	}
 }
