@@ -74,7 +74,7 @@ API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from 
 		v.fallbacks = fallbackFlag(flags)
 		v.reading = toleranceFlag(flags)
 		v.reading.incompleteFlag(flags)
-		flags.category("Limits")
+		v.look = limitFlag(flags, lookedAt)
 		l := &v.limits
 		flags.IntVar(&l.Running, "running", 256, "answer `N` requests at once")
 		flags.IntVar(&l.Waiting, "waiting", 1024, "let `N` more wait")
@@ -110,6 +110,7 @@ type served struct {
 	listen, keys, sealKey            string
 	silence, grace                   time.Duration
 	limits                           serve.Limits
+	look                             *limits
 	fallbacks                        *[]string
 	reading                          *reading
 	text                             bool
@@ -200,7 +201,9 @@ func (v *served) sealer(c *call) (*wire.Sealer, error) {
 	return wire.NewSealer(key, rand.Reader)
 }
 
-// compile compiles the template under the wall clock.
+// compile compiles the template under the wall clock. The look at it is bounded as any other one.
+// The renders of requests are not bounded together, since no server could serve for ever then: the
+// template is compiled again for them, which takes as much as before.
 func (v *served) compile(c *call, o *serve.Options, e engine.Options) (err error) {
 	o.Source.BOS, o.Source.EOS = cmp.Or(v.bos, o.Source.BOS), cmp.Or(v.eos, o.Source.EOS)
 	if v.bos != "" || v.eos != "" {
@@ -211,6 +214,15 @@ func (v *served) compile(c *call, o *serve.Options, e engine.Options) (err error
 			"and --eos, or give its tokenizer_config.json", o.Source.Name, o.Source.BOS,
 			o.Source.EOS)
 	}
+	e.Limits = v.look.of(c)
+	if o.Template, err = engine.Compile(o.Source, e); err != nil {
+		return err
+	}
+	o.Template.Gate() // which is all of the look
+	if err := exhausted(o.Template); err != nil {
+		return err
+	}
+	e.Limits.TotalSteps, e.Limits.Context = 0, nil
 	o.Template, err = engine.Compile(o.Source, e)
 	return err
 }
