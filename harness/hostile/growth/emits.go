@@ -24,6 +24,10 @@ type form func(*engine.Plan) (string, error)
 var grammarForms = []form{
 	func(p *engine.Plan) (string, error) { return emit.GBNF(p.Output) },
 	func(p *engine.Plan) (string, error) { return emit.EBNF(p.Output) },
+}
+
+// tagForms write a grammar for each place at which an answer may go over to a call.
+var tagForms = []form{
 	func(p *engine.Plan) (string, error) {
 		tag, err := emit.StructuralTag(p.Output)
 		return emit.Indent(tag), err
