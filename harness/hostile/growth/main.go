@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,10 +59,15 @@ type Cost struct {
 	Error    string
 }
 
+// softMemory is where the collector begins to work harder, in bytes, as it does for a command that
+// runs under --untrusted.
+const softMemory = 768 << 20
+
 func main() {
 	// Each processor has memory that renders use again, so how much is allocated would depend on
 	// their number and on chance.
 	runtime.GOMAXPROCS(1)
+	debug.SetMemoryLimit(softMemory)
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
