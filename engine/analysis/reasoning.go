@@ -255,6 +255,9 @@ const maxPairs = 6
 func (a *reasoningPass) pairOfTrace() (open, close string) {
 	markers := a.markersOfTrace()
 	for _, lit := range a.observer.Searched() { // of any shape, since it is tried
+		if len(markers) >= maxPairs {
+			break
+		}
 		if lit = strings.TrimSpace(lit); len(lit) > 1 && !slices.Contains(markers, lit) {
 			markers = append(markers, lit)
 		}

@@ -21,10 +21,10 @@ import (
 	"github.com/goassay/assay/harness/train"
 )
 
-// untrusted are the limits of `assay check --untrusted`.
+// untrusted are the limits of `assay check --untrusted`, except for the one on the source: the
+// largest templates are a little longer.
 var untrusted = engine.Limits{
 	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
-	Source:     1 << 20,
 	TotalSteps: 2_000_000, // each of 4 microseconds at most (package jinja)
 	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
 }
@@ -69,6 +69,9 @@ var templates = []generator{
 		around("answer", times("{% if reasoning_effort == 'x%d' %}%d{% endif %}"))},
 	{"literals of thinking",
 		around("answer", times("{% if enable_thinking == 'x%d' %}%d{% endif %}"))},
+	{"values that content is one of", oneOf("m.content")},
+	{"values that a role is one of", oneOf("m.role")},
+	{"values that a variable is one of", oneOf("reasoning_effort")},
 	{"fields that are missing", around("answer", times("{{ m.field%d }}"))},
 	{"variables that are missing", around("answer", times("{{ variable%d }}"))},
 	{"variables that are demanded", around("answer", times("{{ variable%d.x }}"))},
@@ -190,6 +193,14 @@ var templates = []generator{
 	{"literals that are made", func(n int) string {
 		return conversation("<call>", "</call>", fmt.Sprintf("{%% for i in range(%d) %%}{%% if ('<' ~ i ~ '>') in (m.content or '') %%}{%% endif %%}{%% endfor %%}", n/10))
 	}},
+}
+
+// oneOf looks for the value of an expression in a list.
+func oneOf(value string) func(int) string {
+	return func(n int) string {
+		return "{% set l = [" + times("'x%d', ")(n) + "''] %}" +
+			conversation("<call>", "</call>", "{% if "+value+" in l %}a{% endif %}")
+	}
 }
 
 // repeated puts copies of a piece into a loop.
