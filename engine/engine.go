@@ -159,11 +159,8 @@ func Compile(s Source, o Options) (*Template, error) {
 		o.Now = time.Now
 	}
 	src, budget := source.New(s.Name, s.Text), o.Together().budget
-	if err := chattemplate.Fits(src, o.Limits.Source); err != nil {
+	if err := chattemplate.Admit(src, o.Limits.Source, o.Limits.Context, budget); err != nil {
 		return nil, err
-	}
-	if err := chattemplate.Exhausted(s.Name, o.Limits.Context, budget); err != nil {
-		return nil, err // of many templates that come together not each is compiled for nothing
 	}
 	ct, err := chattemplate.Compile(src, s.BOS, s.EOS, o.Now)
 	if err != nil {
@@ -175,7 +172,6 @@ func Compile(s Source, o Options) (*Template, error) {
 		ct.Mask = words.NewMask(o.Seed, s.Text)
 	}
 	ct.Budget = budget
-	ct.Charge(len(s.Text))
 	t := &Template{chat: ct, output: o.Limits.Output, vocab: o.Vocabulary, segments: o.Segments}
 	observer, err := observe.New(ct)
 	if err != nil {

@@ -14,7 +14,9 @@ import (
 const bytesPerStep = 16
 
 // Charge takes so many bytes that a look at the template keeps or goes through from its budget.
-func (t *Template) Charge(bytes int) { t.Budget.Spend(int64(bytes) / bytesPerStep) }
+func (t *Template) Charge(bytes int) { charge(t.Budget, bytes) }
+
+func charge(budget *jinja.Budget, bytes int) { budget.Spend(int64(bytes) / bytesPerStep) }
 
 // ErrExhausted is wrapped by the errors of [Template.Exhausted].
 var ErrExhausted = errors.New("the look at the template is incomplete")
@@ -30,11 +32,9 @@ func (e *incomplete) Unwrap() []error { return e.wraps }
 
 // Exhausted returns why renders were refused, nil where none was: the budget is used up, or the
 // context is done.
-func (t *Template) Exhausted() error { return Exhausted(t.Source.Name, t.Context, t.Budget) }
+func (t *Template) Exhausted() error { return exhausted(t.Source.Name, t.Context, t.Budget) }
 
-// Exhausted returns why a template of a name is refused under a context and a budget, each of which
-// may be nil; nil where it is not.
-func Exhausted(name string, ctx context.Context, budget *jinja.Budget) error {
+func exhausted(name string, ctx context.Context, budget *jinja.Budget) error {
 	if ctx != nil && ctx.Err() != nil {
 		cause := context.Cause(ctx)
 		return &incomplete{fmt.Sprintf("%s: the look at it was broken off: %v", name, cause),
@@ -60,4 +60,15 @@ func Fits(src *source.Source, most int) error {
 	}
 	return &incomplete{fmt.Sprintf("%s: the template has %d bytes, more than the %d that the "+
 		"limit source allows", src.Name, len(src.Text), most), []error{ErrExhausted}}
+}
+
+// Admit takes the reading of a source from a budget, before it is compiled: of many that come
+// together not each is read where none of them compiles, and none once no steps are left. It fails
+// where the source does not fit, or where the context or the budget refuses it.
+func Admit(src *source.Source, most int, ctx context.Context, budget *jinja.Budget) error {
+	if err := Fits(src, most); err != nil {
+		return err
+	}
+	charge(budget, len(src.Text))
+	return exhausted(src.Name, ctx, budget)
 }
