@@ -119,11 +119,16 @@ func (r *recorder) entry(n *node, pos syntax.Pos) *Read {
 		}
 		n.noted = i + 1
 	}
+	return r.looked(n.noted-1, pos)
+}
+
+// looked notes a look-up of a read.
+func (r *recorder) looked(i int, pos syntax.Pos) *Read {
 	r.lookups++
-	e := &r.reads[n.noted-1]
+	e := &r.reads[i]
 	e.Last, e.order = pos.Offset(), r.lookups
 	if r.Everywhere {
-		r.places[Place{n.noted - 1, pos.Offset()}] = true
+		r.places[Place{i, pos.Offset()}] = true
 	}
 	return e
 }
@@ -134,6 +139,12 @@ func (r *recorder) read(n *node) { r.note(pendingRead{n, false, r.pos}) }
 // missing records the look-up of something that is not there, below a place or, where that is nil,
 // among the variables.
 func (r *recorder) missing(parent *node, key string) {
+	if parent == nil && r.testing == 0 {
+		if i, ok := r.index[key]; ok { // a variable's path is its name: no place need be made
+			r.looked(i, r.pos).Missing = true
+			return
+		}
+	}
 	r.note(pendingRead{r.mem.nodes.One().init(parent, key, -1), true, r.pos})
 }
 

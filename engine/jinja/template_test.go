@@ -549,3 +549,25 @@ func TestLongNames(t *testing.T) {
 		t.Errorf("%d renders allocate %d bytes for a name of %d", renders, got, size)
 	}
 }
+
+// TestMissingAgain looks a variable that is missing up again and again: after the first time that
+// takes no memory.
+func TestMissingAgain(t *testing.T) {
+	tmpl, err := Compile(source.New("t", "{% for i in range(90000) %}{{ x }}{% endfor %}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var trace Trace
+	if _, err := tmpl.Render(Vars{}, Options{Trace: &trace}); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 5<<20 {
+		t.Errorf("90000 look-ups allocate %d bytes", got)
+	}
+	if got := trace.Reads(); len(got) != 1 || !got[0].Missing || got[0].Value {
+		t.Errorf("look-ups %v", got)
+	}
+}
