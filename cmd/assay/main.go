@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -163,6 +164,7 @@ func (c *call) interrupted(err error) bool {
 
 func main() {
 	gc.Set()
+	log.SetOutput(io.Discard) // net/http writes there what servers send unasked
 	c := &call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
 	os.Exit(c.main(os.Args[1:]))
 }

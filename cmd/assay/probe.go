@@ -26,6 +26,13 @@ import (
 // for somebody else is sent.
 const keyVariable = "ASSAY_API_KEY"
 
+// The bounds on the bytes that a server may send: in an answer, and in all answers to the battery.
+// Those of a server that reasons at length take some megabytes.
+const (
+	maxAnswer  = 8 << 20
+	maxAnswers = 64 << 20
+)
+
 var probeCommand = command{
 	group: serving, name: "probe", args: "URL", takes: arity{1, 1, "the address of a server"},
 	files: cobra.NoFileCompletions,
@@ -85,7 +92,8 @@ func (p *probe) run(c *call) error {
 	if extra.Kind() != ordered.Object {
 		return fmt.Errorf("--extra: expected an object, found %s", extra)
 	}
-	client, err := openai.New(c.args[0], c.getenv(keyVariable), openai.Limits{Silence: p.silence})
+	client, err := openai.New(c.args[0], c.getenv(keyVariable),
+		openai.Limits{Silence: p.silence, Body: maxAnswer, All: maxAnswers})
 	if err != nil {
 		return err
 	}

@@ -99,6 +99,9 @@ var ErrNoServer = errors.New("this is no OpenAI-compatible server")
 // some 30 kB.
 const maxTemplate = 4 << 20
 
+// maxName bounds the name of a model, in bytes, which stands in every result.
+const maxName = 1 << 10
+
 // AskProperties asks a server for its properties. Only the list of models is a part of OpenAI's
 // API; the error of a server that lists none wraps [ErrNoServer], and its other answers are
 // returned all the same.
@@ -124,6 +127,10 @@ func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 	}
 	if models := a.JSON.At("data").Items(); a.OK() && len(models) > 0 {
 		p.Model = models[0].At("id").Text()
+	}
+	if len(p.Model) > maxName {
+		return p, fmt.Errorf("%s%s lists a model whose name has %d bytes, which is no name", c.Root(),
+			pathModels, len(p.Model))
 	}
 	if p.Model == "" {
 		return p, fmt.Errorf("%w: %s%s lists no model: %s", ErrNoServer, c.Root(), pathModels,

@@ -271,6 +271,24 @@ func TestProperties(t *testing.T) {
 	}
 }
 
+// TestLongName has a server whose model has a name as long as an answer may be.
+func TestLongName(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			io.WriteString(w, `{"data": [{"id": "`+strings.Repeat("x", 1<<20)+`"}]}`)
+		}
+	}))
+	defer server.Close()
+	client, err := openai.New(server.URL, "", openai.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := live.AskProperties(t.Context(), client); err == nil || len(err.Error()) > 1000 ||
+		!strings.Contains(err.Error(), "a model whose name has 1048576 bytes") {
+		t.Errorf("%.2000v", err)
+	}
+}
+
 // FuzzAnswers believes nothing that a server says: any body, and any data of a stream.
 func FuzzAnswers(f *testing.F) {
 	f.Add(`{"choices": [{"index": 0, "message": {"role": "assistant", "content": "x", "tool_calls": [{"function": {"name": 3, "arguments": {}}}]}, "finish_reason": "stop"}],

@@ -12,8 +12,9 @@
 // # Limits
 //
 // [Limits.Silence] bounds the time in which nothing comes, [Limits.Total] that of a whole answer,
-// [Limits.Line] a line of a stream, [Limits.Body] everything that one answer has. A server that
-// goes beyond any of them gets an error, and neither time nor memory.
+// [Limits.Line] a line and an event of a stream, [Limits.Body] everything that one answer has, and
+// [Limits.All] what all answers of a client have together. A server that goes beyond any of them
+// gets an error, and neither time nor memory. Nothing is decompressed.
 //
 // # The key
 //
@@ -72,8 +73,9 @@ var (
 type Limits struct {
 	Silence time.Duration // the longest time in which nothing comes; 2 minutes
 	Total   time.Duration // of an answer; 15 minutes
-	Line    int           // of a stream, or of the answer instead of one, in bytes; 1 MiB
+	Line    int           // and event of a stream, or the answer instead of one, in bytes; 1 MiB
 	Body    int64         // of an answer, in bytes; 64 MiB
+	All     int64         // of all answers of a client together, in bytes; no bound
 }
 
 func (l Limits) orDefault() Limits {
@@ -98,6 +100,7 @@ type Client struct {
 	key    string
 	limits Limits
 	http   *http.Client
+	all    atomic.Int64 // bytes of all answers
 }
 
 // New returns a client of the server at an address, which may end in /v1. The key may be empty.
@@ -118,6 +121,7 @@ func New(address, key string, l Limits) (*Client, error) {
 	// again on a fresh one (the header is not sent: see net/http.Transport)
 	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = 256, 4*time.Second
 	transport.MaxResponseHeaderBytes = 256 << 10
+	transport.DisableCompression = true // a short answer could unfold to a long one
 	root := strings.TrimSuffix(strings.TrimSuffix(u.String(), "/"), "/v1")
 	return &Client{root: root, key: key, limits: l.orDefault(), http: &http.Client{
 		Transport: transport,
@@ -227,6 +231,9 @@ func (r *reply) Read(p []byte) (int, error) {
 	n, err := r.Response.Body.Read(p[:min(int64(len(p)), r.left)])
 	r.watch.seen()
 	r.left -= int64(n)
+	if all := r.c.all.Add(int64(n)); r.c.limits.All > 0 && all > r.c.limits.All {
+		return 0, fmt.Errorf("%w: more than %d bytes in all answers", ErrTooLarge, r.c.limits.All)
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		// the header has come: whatever fails now, the answer breaks off
 		if err = r.c.failure(r.ctx, r.Request.URL.Path, err); r.ctx.Err() == nil &&

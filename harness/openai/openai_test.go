@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -91,6 +92,50 @@ func TestEndless(t *testing.T) {
 	}
 	if _, err := c.Post(t.Context(), "/v1/completions", nil); !errors.Is(err, openai.ErrTooLarge) {
 		t.Error(err)
+	}
+}
+
+// TestAll bounds the bytes of all answers of a server together.
+func TestAll(t *testing.T) {
+	c := serve(t, openai.Limits{Body: 4096, All: 10_000}, func(w http.ResponseWriter,
+		_ *http.Request) {
+		io.WriteString(w, strings.Repeat(" ", 4000)+"{}")
+	})
+	for i := range 4 {
+		_, err := c.Get(t.Context(), "/v1/models")
+		if errors.Is(err, openai.ErrTooLarge) != (i > 1) {
+			t.Errorf("answer %d: %v", i+1, err)
+		}
+	}
+}
+
+// TestLongEvent bounds an event whose lines are short.
+func TestLongEvent(t *testing.T) {
+	for lines, want := range map[int]error{99: nil, 101: openai.ErrTooLarge} {
+		c := serve(t, openai.Limits{Line: 1000}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", openai.EventStream)
+			io.WriteString(w, "data: {}\n"+strings.Repeat("data:          \n", lines)+"\n")
+		})
+		s, _, err := c.Stream(t.Context(), "/v1/chat/completions", nil)
+		if err != nil || !errors.Is(s.Err, want) {
+			t.Errorf("%d lines: %v, %v", lines, err, s.Err)
+		}
+	}
+}
+
+// TestCompressed has an answer that a client could unfold: it comes as it is.
+func TestCompressed(t *testing.T) {
+	c := serve(t, openai.Limits{}, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Accept-Encoding"); got != "" {
+			t.Errorf("it asks for %s", got)
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		z.Write(make([]byte, 1<<20))
+		z.Close()
+	})
+	if a, err := c.Get(t.Context(), "/v1/models"); err != nil || len(a.Body) > 1<<14 {
+		t.Error(len(a.Body), err)
 	}
 }
 

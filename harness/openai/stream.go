@@ -39,6 +39,7 @@ type EventReader struct {
 	number int // of the line
 	name   string
 	data   []string
+	size   int  // of data, in bytes
 	late   bool // [DONE] came
 }
 
@@ -99,6 +100,10 @@ func (e *EventReader) Next() (Event, error) {
 			return e.event(e.data)
 		case field == "": // a comment; servers keep connections alive with them
 		case field == "data":
+			if e.size += len(value) + 1; e.size > c.limits.Line {
+				return Event{}, fmt.Errorf("line %d: %w: an event of more than %d bytes", e.number,
+					ErrTooLarge, c.limits.Line)
+			}
 			e.data = append(e.data, value)
 		case field == "event":
 			e.name = value
@@ -112,7 +117,7 @@ func (e *EventReader) Next() (Event, error) {
 // event makes an event of its data. Nothing is read of data that come after [DONE].
 func (e *EventReader) event(data []string) (Event, error) {
 	event := Event{Name: e.name}
-	e.name, e.data = "", nil
+	e.name, e.data, e.size = "", nil, 0
 	text := strings.Join(data, "\n")
 	if e.late {
 		return event, nil
