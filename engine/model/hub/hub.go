@@ -265,6 +265,7 @@ func New(c Config) (*Client, error) {
 	if transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.DisableCompression = true // lengths and ranges are those of the file
+		t.MaxResponseHeaderBytes = 256 << 10
 		transport = t
 	}
 	client.http = &http.Client{Transport: transport,

@@ -103,16 +103,16 @@ func (c *Client) listPage(ctx context.Context, u *url.URL, header http.Header) (
 	case resp.StatusCode != http.StatusOK:
 		return nil, c.statusError(resp, listing, "")
 	}
-	var answer []struct {
+	var answer entries[struct {
 		ID        string          `json:"id"`
 		SHA       string          `json:"sha"`
 		Downloads int64           `json:"downloads"`
 		Gated     json.RawMessage `json:"gated"`
 		Tags      []string        `json:"tags"`
-		Siblings  []struct {
+		Siblings  entries[struct {
 			Name string `json:"rfilename"`
-		} `json:"siblings"`
-	}
+		}] `json:"siblings"`
+	}]
 	if err := c.decode(resp, listing, &answer); err != nil {
 		return nil, err
 	}

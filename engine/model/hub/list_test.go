@@ -99,6 +99,32 @@ func TestNextPage(t *testing.T) {
 	}
 }
 
+// TestManyEntries has lists with more entries than the API has, which take many times their bytes
+// in memory.
+func TestManyEntries(t *testing.T) {
+	many := strings.Repeat("{},", 200_000) + "{}"
+	w := &world{t: t, answers: map[string]string{
+		"GET https://hub.example/api/models": "\n\n[" + many + "]",
+		"GET https://hub.example/api/models/o/m": "\n\n" + `{"sha": "` + strings.Repeat("a", 40) +
+			`", "siblings": [` + many + `]}`,
+		"GET https://hub.example/api/models/o/n": "\n\n" + `{"siblings": 7}`,
+	}}
+	c := w.client("https://hub.example", t.TempDir())
+	const want = "more than 200000 entries"
+	if _, err := c.List(t.Context(), hub.Query{}, "", ""); err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("the list of models: %v", err)
+	}
+	if _, err := c.Repo(t.Context(), "o/m", ""); err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("a model's files: %v", err)
+	}
+	if _, err := c.Repo(t.Context(), "o/n", ""); err == nil ||
+		!strings.Contains(err.Error(), "expected a list, found 7") {
+		t.Errorf("no list of files: %v", err)
+	}
+}
+
 // TestRefresh reads files whose size nobody has told, and again by their etags.
 func TestRefresh(t *testing.T) {
 	f := start(t)

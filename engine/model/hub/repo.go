@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -93,7 +94,7 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 		SHA      string          `json:"sha"`
 		Gated    json.RawMessage `json:"gated"`
 		Private  *bool           `json:"private"`
-		Siblings []struct {
+		Siblings entries[struct {
 			Name   string `json:"rfilename"`
 			Size   *int64 `json:"size"`
 			BlobID string `json:"blobId"`
@@ -101,7 +102,7 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 				SHA256 string `json:"sha256"`
 				Size   *int64 `json:"size"`
 			} `json:"lfs"`
-		} `json:"siblings"`
+		}] `json:"siblings"`
 	}
 	if err := c.api(ctx, id, revision, "blobs=true", &answer); err != nil {
 		return nil, err
@@ -195,6 +196,36 @@ func (c *Client) decode(resp *http.Response, what string, answer any) error {
 	if err := json.Unmarshal(text, answer); err != nil {
 		return c.failf(nil, what, "%s answered with something that is not the API's JSON (%v); "+
 			"is HF_ENDPOINT right, or a proxy in the way?", c.endpoint.Host, err)
+	}
+	return nil
+}
+
+// entries is a list of an answer, of at most maxEntries: one of two bytes takes a hundred in
+// memory.
+type entries[T any] []T
+
+const maxEntries = 200_000
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *entries[T]) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	switch begin, err := d.Token(); {
+	case err != nil:
+		return err
+	case begin == nil:
+		return nil
+	case begin != json.Delim('['):
+		return fmt.Errorf("expected a list, found %.20s", text)
+	}
+	for d.More() {
+		if len(*l) == maxEntries {
+			return fmt.Errorf("a list has more than %d entries", maxEntries)
+		}
+		var one T
+		if err := d.Decode(&one); err != nil {
+			return err
+		}
+		*l = append(*l, one)
 	}
 	return nil
 }
