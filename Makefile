@@ -144,7 +144,7 @@ hostile-short: ## the checks of templates that grow to 16 KiB; `make test` has a
 
 .PHONY: hostile
 hostile: ## let foreign inputs grow up to a megabyte along every dimension, compare their cost with the bounds, and measure the steps of all operators: ONLY='^schema: '
-	$(GO) test ./harness/hostile -run TestGrowth -v -timeout 0 -args -whole -only "$(ONLY)"
+	$(GO) test ./harness/hostile -run 'TestGrowth|TestServers' -v -timeout 0 -args -whole -only "$(ONLY)"
 	[ -n "$(ONLY)" ] || $(GO) test ./engine/jinja -run TestCostOfSteps -count 1 -timeout 0 -args -whole
 
 TRIES ?= 4000

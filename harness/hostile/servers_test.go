@@ -1,0 +1,350 @@
+package hostile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/harness/fakehub"
+)
+
+// flood writes to a connection until the client has had enough, at most so many bytes.
+func flood(w io.Writer, before, piece string, most int) {
+	if _, err := io.WriteString(w, before); err != nil {
+		return
+	}
+	many := strings.Repeat(piece, max(1, (1<<20)/len(piece)))
+	for sent := 0; sent < most; sent += len(many) {
+		if _, err := io.WriteString(w, many); err != nil {
+			return
+		}
+	}
+}
+
+const (
+	endless = 8 << 30
+	ok      = "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+	asJSON  = ok + "Content-Type: application/json\r\n\r\n"
+	asEvent = ok + "Content-Type: text/event-stream\r\n\r\n"
+	taint   = "\x1b[2J\r::error::owned\n::error::owned\n\u202eowned\x9b31m"
+)
+
+// answers are the wrong answers of a server to any request, as bytes of a connection.
+var answers = []struct {
+	name string
+	send func(w io.Writer)
+}{
+	{"endless status line", func(w io.Writer) { flood(w, "HTTP/1.1 200 ", "O", endless) }},
+	{"status line of a megabyte", func(w io.Writer) {
+		flood(w, "HTTP/1.1 200 ", "::error::owned ", 1<<20)
+		io.WriteString(w, "\r\n\r\n{}")
+	}},
+	{"no HTTP", func(w io.Writer) { io.WriteString(w, taint) }},
+	{"broken header", func(w io.Writer) { io.WriteString(w, ok+taint+"\r\n\r\n") }},
+	{"endless header", func(w io.Writer) { flood(w, ok+"X: ", "x", endless) }},
+	{"endless headers", func(w io.Writer) { flood(w, ok, "A:\r\n", endless) }},
+	{"endless early hints", func(w io.Writer) {
+		flood(w, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", endless)
+	}},
+	{"endless body", func(w io.Writer) { flood(w, asJSON, "x", endless) }},
+	{"endless white space", func(w io.Writer) { flood(w, asJSON, " ", endless) }},
+	{"endless brackets", func(w io.Writer) { flood(w, asJSON, "[", endless) }},
+	{"brackets", func(w io.Writer) { flood(w, asJSON, "[", 14<<20) }},
+	{"braces", func(w io.Writer) { flood(w, asJSON, `{"a":`, 14<<20) }},
+	{"many numbers", func(w io.Writer) { flood(w, asJSON+"[", "0,", 14<<20); io.WriteString(w, "0]") }},
+	{"very many numbers", func(w io.Writer) {
+		flood(w, asJSON+"[", "0,", 60<<20)
+		io.WriteString(w, "0]")
+	}},
+	{"many models", func(w io.Writer) {
+		flood(w, asJSON+`{"object":"list","data":[`, `{},`, 14<<20)
+		io.WriteString(w, "{}]}")
+	}},
+	{"very many models", func(w io.Writer) {
+		flood(w, asJSON+`{"object":"list","data":[`, `{},`, 60<<20)
+		io.WriteString(w, "{}]}")
+	}},
+	{"many objects", func(w io.Writer) { flood(w, asJSON+"[", "{},", 14<<20); io.WriteString(w, "{}]") }},
+	{"many files", func(w io.Writer) {
+		flood(w, asJSON+`{"sha":"`+strings.Repeat("a", 40)+`","siblings":[`, "{},", 14<<20)
+		io.WriteString(w, `{}]}`)
+	}},
+	{"giant name", func(w io.Writer) {
+		flood(w, asJSON+`{"data":[{"id":"`, `\u001b`, 60<<20)
+		io.WriteString(w, `"}]}`)
+	}},
+	{"tainted name", func(w io.Writer) {
+		io.WriteString(w, asJSON+`{"data":[{"id":"`+`\u001b[2J\n::error::owned\r::error::owned`+`"}],`+
+			`"error":{"message":"\u001b[2J\n::error::owned"}}`)
+	}},
+	{"tainted error", func(w io.Writer) {
+		io.WriteString(w, "HTTP/1.1 400 "+`::error::owned`+"\r\nConnection: close\r\n"+
+			"X-Error-Message: \x1b[2J ::error::owned\r\nX-Error-Code: \x1b[2J\r\n\r\n"+
+			`{"error":{"message":"\u001b[2J\n::error::owned"}}`)
+	}},
+	{"long length", func(w io.Writer) {
+		io.WriteString(w, ok+"Content-Length: 9223372036854775807\r\n\r\n{}")
+	}},
+	{"length that is no number", func(w io.Writer) {
+		io.WriteString(w, ok+"Content-Length: -1\r\n\r\n{}")
+	}},
+	{"two lengths", func(w io.Writer) {
+		io.WriteString(w, ok+"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ")
+	}},
+	{"bytes after the answer", func(w io.Writer) {
+		io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"+
+			"Content-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\n\r\n::error::owned\x1b[2J")
+	}},
+	{"chunk of great length", func(w io.Writer) {
+		flood(w, ok+"Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n", "x", endless)
+	}},
+	{"endless extension of a chunk", func(w io.Writer) {
+		flood(w, ok+"Transfer-Encoding: chunked\r\n\r\n1;", "x", endless)
+	}},
+	{"endless chunks of a byte", func(w io.Writer) {
+		flood(w, ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", endless)
+	}},
+	{"endless trailers", func(w io.Writer) {
+		flood(w, ok+"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", "A: b\r\n", endless)
+	}},
+	{"redirects without an end", func(w io.Writer) {
+		io.WriteString(w, "HTTP/1.1 302 Found\r\nConnection: close\r\nLocation: x\r\n\r\n")
+	}},
+	{"redirect to nowhere", func(w io.Writer) {
+		io.WriteString(w, "HTTP/1.1 302 Found\r\nConnection: close\r\nLocation: http://\x1b[2J/\r\n\r\n")
+	}},
+	{"redirect to a giant place", func(w io.Writer) {
+		io.WriteString(w, "HTTP/1.1 302 Found\r\nConnection: close\r\nLocation: /"+
+			strings.Repeat("x", 200<<10)+"\r\n\r\n")
+	}},
+	{"wait of a year", func(w io.Writer) {
+		io.WriteString(w, "HTTP/1.1 429 Busy\r\nConnection: close\r\nRetry-After: 31536000\r\n\r\n{}")
+	}},
+	{"wait of an age", func(w io.Writer) {
+		io.WriteString(w, "HTTP/1.1 503 Busy\r\nConnection: close\r\n"+
+			"Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n\r\n{}")
+	}},
+	{"compressed bomb", func(w io.Writer) {
+		io.WriteString(w, ok+"Content-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n")
+		z := gzip.NewWriter(w)
+		flood(z, "", " ", endless)
+	}},
+	{"compressed nothing", func(w io.Writer) {
+		io.WriteString(w, ok+"Content-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n")
+		var header bytes.Buffer
+		gzip.NewWriter(&header).Flush()
+		w.Write(header.Bytes()[:10])
+		flood(w, "", "\x00\x00\x00\xff\xff", endless) // empty blocks
+	}},
+	{"endless line", func(w io.Writer) { flood(w, asEvent+"data: ", "x", endless) }},
+	{"endless comments", func(w io.Writer) { flood(w, asEvent, ": \n\n", endless) }},
+	{"endless data of an event", func(w io.Writer) { flood(w, asEvent, "data:\n", endless) }},
+	{"event of many lines", func(w io.Writer) {
+		flood(w, asEvent+"data: [\n", "data: 0,0,0,0,0,0,0,0,0,0,0,0,0,\n", 60<<20)
+		io.WriteString(w, "data: 0]\n\n")
+	}},
+	{"endless events", func(w io.Writer) { flood(w, asEvent, "data: {}\n\n", endless) }},
+	{"endless names of events", func(w io.Writer) { flood(w, asEvent, "event: x\n", endless) }},
+	{"tainted events", func(w io.Writer) {
+		io.WriteString(w, asEvent+"event: \x1b[2J\ndata: {\"error\":\"\\u001b[2J\\n::error::owned\"}\n\n"+taint)
+	}},
+}
+
+// wrong is a server whose answers to some requests are wrong, and whose others are those of a
+// server that is well.
+func wrong(t *testing.T, well http.Handler, path *regexp.Regexp, send func(io.Writer)) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !path.MatchString(r.URL.Path) {
+			well.ServeHTTP(w, r)
+			return
+		}
+		io.Copy(io.Discard, r.Body)
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		send(c)
+		if tcp, is := c.(*net.TCPConn); is {
+			tcp.CloseWrite()
+		}
+		time.Sleep(20 * time.Millisecond)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// spent is the cost of a run of the program.
+type spent struct {
+	status   int
+	out      string
+	took     time.Duration // of the processor
+	wall     time.Duration
+	resident int64 // bytes
+}
+
+func spend(t *testing.T, program string, env []string, args ...string) spent {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append([]string{"HOME=" + cmd.Dir, "PATH=/nowhere", "NO_COLOR=1"}, env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	begun := time.Now()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return spent{cmd.ProcessState.ExitCode(), out.String(),
+		cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), time.Since(begun),
+		usage.Maxrss << 10}
+}
+
+// TestServers puts wrong answers of a server to every command that asks one, and holds its cost,
+// output and exit status to bounds: make hostile.
+func TestServers(t *testing.T) {
+	if !*whole {
+		t.Skip("make hostile runs it")
+	}
+	program := filepath.Join(t.TempDir(), "assay")
+	build := exec.Command("go", "build", "-o", program, "./cmd/assay")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	chosen := regexp.MustCompile(*only)
+	hub := fakehub.New()
+	t.Cleanup(hub.Close)
+	var model bytes.Buffer
+	if err := gguf.Create(&model, nil, []gguf.Pair{{Key: "general.architecture",
+		Value: gguf.Text("llama")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	hub.Repo("a/b").Put("m.gguf", model.Bytes())
+	hub.Repo("a/b").Put("tokenizer_config.json", []byte(`{"chat_template":"{{ messages[0].content }}"}`))
+	at, err := url.Parse(hub.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wellHub := httputil.NewSingleHostReverseProxy(at)
+	nothing := regexp.MustCompile("")
+	wellServer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/v1/models":
+			io.WriteString(w, `{"object":"list","data":[{"id":"m"}]}`)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	data := filepath.Join(t.TempDir(), "data.jsonl")
+	requests, err := exec.Command(program, "dataset", "--requests", "40").Output()
+	if err == nil {
+		err = os.WriteFile(data, requests, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	doors := []struct {
+		name string
+		well http.Handler
+		path *regexp.Regexp
+		env  func(url string) []string
+		args func(url string) []string
+	}{
+		{"probe", wellServer, nothing, nil, func(url string) []string {
+			return []string{"probe", "--untrusted", "--timeout", "2s", url}
+		}},
+		{"probe answers", wellServer, regexp.MustCompile("completions$|responses$|messages$"), nil, func(url string) []string {
+			return []string{"probe", "--untrusted", "--timeout", "2s", url}
+		}},
+		{"provider", wellServer, nothing, nil, func(url string) []string {
+			return []string{"provider", "--untrusted", "--timeout", "2s", "--tries", "1",
+				"--dataset", data, "--log", "log", url}
+		}},
+		{"provider answers", wellServer, regexp.MustCompile("completions$"), nil, func(url string) []string {
+			return []string{"provider", "--untrusted", "--timeout", "2s", "--tries", "1",
+				"--send", "both", "--dataset", data, "--log", "log", url}
+		}},
+		{"serve", wellServer, nothing, nil, func(url string) []string {
+			return []string{"serve", "--listen", "127.0.0.1:0",
+				"--upstream-timeout", "2s", "--upstream", url}
+		}},
+		{"pull", wellHub, nothing, hubEnv, func(string) []string {
+			return []string{"pull", "--untrusted", "--retries", "0", "a/b"}
+		}},
+		{"pull content", wellHub, regexp.MustCompile("resolve"), hubEnv, func(string) []string {
+			return []string{"pull", "--untrusted", "--retries", "0", "a/b"}
+		}},
+		{"inspect", wellHub, nothing, hubEnv, func(string) []string {
+			return []string{"inspect", "--untrusted", "--retries", "0", "hf:a/b"}
+		}},
+		{"inspect content", wellHub, regexp.MustCompile("resolve"), hubEnv, func(string) []string {
+			return []string{"inspect", "--untrusted", "--retries", "0", "hf:a/b"}
+		}},
+		{"check content", wellHub, regexp.MustCompile("resolve"), hubEnv, func(string) []string {
+			return []string{"check", "--untrusted", "--retries", "0", "hf:a/b"}
+		}},
+		{"hub list", wellHub, nothing, hubEnv, func(string) []string {
+			return []string{"hub", "list", "--retries", "0", "--out", "folder"}
+		}},
+	}
+	for _, door := range doors {
+		for _, a := range answers {
+			if !chosen.MatchString(door.name + ": " + a.name) {
+				continue
+			}
+			t.Run(door.name+"/"+a.name, func(t *testing.T) {
+				at := wrong(t, door.well, door.path, a.send)
+				var env []string
+				if door.env != nil {
+					env = door.env(at)
+				}
+				s := spend(t, program, env, door.args(at)...)
+				first, _, _ := strings.Cut(s.out, "\n")
+				t.Logf("status %d, %6d ms of %6d, %4d MiB, %d bytes of output: %.200q", s.status, s.took.Milliseconds(),
+					s.wall.Milliseconds(), s.resident>>20, len(s.out), first)
+				if !utf8.ValidString(s.out) || strings.ContainsAny(s.out, "\x1b\u009b\u202e\r") ||
+					strings.Contains("\n"+s.out, "\n::") {
+					t.Errorf("tainted: %.500q", s.out)
+				}
+				if strings.Contains(s.out, "goroutine ") ||
+					s.status == 0 || s.status < 0 || s.status > 3 {
+					t.Errorf("status %d: %.2000s", s.status, s.out)
+				}
+				if strings.Contains(s.out, "nsolicited") {
+					t.Errorf("log of net/http: %.400s", s.out)
+				}
+				if s.took > maxTime || s.resident > maxMemory || len(s.out) > 64<<10 {
+					t.Errorf("%v of the processor, %d MiB, %d bytes of output", s.took, s.resident>>20, len(s.out))
+				}
+			})
+		}
+	}
+}
+
+func hubEnv(url string) []string {
+	return []string{"HF_ENDPOINT=" + url, "HF_HUB_DOWNLOAD_TIMEOUT=2"}
+}
