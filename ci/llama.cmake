@@ -7,3 +7,5 @@ foreach(part COMMON TESTS TOOLS EXAMPLES SERVER APP)
   set(LLAMA_BUILD_${part} OFF CACHE BOOL "")
 endforeach()
 set(LLAMA_CURL OFF CACHE BOOL "")
+# For any machine with AVX2, not for the one that builds: a virtual one may name AMX and not run it.
+set(GGML_NATIVE OFF CACHE BOOL "")
