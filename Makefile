@@ -143,7 +143,7 @@ hostile-short: ## the checks of templates that grow to 16 KiB; `make test` has a
 	$(GO) test ./harness/hostile -run TestGrowth -timeout 30m -args -only "^check: "
 
 .PHONY: hostile
-hostile: ## let foreign inputs grow up to a megabyte along every dimension, compare their cost with the bounds, and measure the steps of all operators: ONLY='^schema: '
+hostile: ## let foreign inputs grow up to a megabyte along every dimension, compare their cost with the bounds, put wrong answers to clients, and measure the steps of all operators: ONLY='^schema: '
 	$(GO) test ./harness/hostile -run 'TestGrowth|TestServers' -v -timeout 0 -args -whole -only "$(ONLY)"
 	[ -n "$(ONLY)" ] || $(GO) test ./engine/jinja -run TestCostOfSteps -count 1 -timeout 0 -args -whole
 

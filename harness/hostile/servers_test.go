@@ -222,8 +222,8 @@ func spend(t *testing.T, program string, env []string, args ...string) spent {
 		usage.Maxrss << 10}
 }
 
-// TestServers puts wrong answers of a server to every command that asks one, and holds its cost,
-// output and exit status to bounds: make hostile.
+// TestServers puts wrong answers of a server to the commands that ask one, hub fetch excepted, and
+// holds their cost, output and exit status to bounds: make hostile.
 func TestServers(t *testing.T) {
 	if !*whole {
 		t.Skip("make hostile runs it")
