@@ -37,9 +37,9 @@ the publisher's own endpoint, or the results of those verifiers, is the referenc
 is compared with. An API key is taken from the environment variable ` + keyVariable + ` or from
 --key-file, and sent to that host alone.
 
-The status is 1 where the provider does worse than the reference, 3 where requests are left: the
-budget is spent, or the provider does not answer. docs/provider.md has the formats and the
-statistics.`,
+The status is 1 where the provider does worse than the reference, 3 where requests are left (the
+budget is spent, or the provider does not answer) or no request had an answer. docs/provider.md has
+the formats and the statistics.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := &providing{send: choice{of: []string{string(provider.Batch), string(provider.Stream),
 			string(provider.Either)}}}
@@ -204,14 +204,18 @@ func (p *providing) run(c *call) error {
 	if err := log.Close(); err != nil {
 		return errors.Join(asked, err)
 	}
-	if asked != nil && !errors.Is(asked, provider.ErrBudget) &&
-		!errors.Is(asked, provider.ErrSilent) {
+	next := "the same command goes on"
+	switch {
+	case errors.Is(asked, provider.ErrUnanswered):
+		next = p.log + " has the reason for each"
+	case asked != nil && !errors.Is(asked, provider.ErrBudget) &&
+		!errors.Is(asked, provider.ErrSilent):
 		return asked
 	}
 	if err := p.judge(c, explain, table); err != nil || asked == nil {
 		return err
 	}
-	return fmt.Errorf("%w: %w; the same command goes on", errUnread, asked)
+	return fmt.Errorf("%w: %w; %s", errUnread, asked, next)
 }
 
 // count returns the digest of the data set and the number of its requests, all of which it reads.

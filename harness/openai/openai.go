@@ -12,9 +12,9 @@
 // # Limits
 //
 // [Limits.Silence] bounds the time in which nothing comes, [Limits.Total] that of a whole answer,
-// [Limits.Line] a line and an event of a stream, [Limits.Body] everything that one answer has, and
-// [Limits.All] what all answers of a client have together. A server that goes beyond any of them
-// gets an error, and neither time nor memory. Nothing is decompressed.
+// [Limits.Line] a line and an event of a stream, [Limits.Lines] its lines, [Limits.Body] everything
+// that one answer has, and [Limits.All] what all answers of a client have together. A server that
+// goes beyond any of them gets an error, and neither time nor memory. Nothing is decompressed.
 //
 // # The key
 //
@@ -74,6 +74,7 @@ type Limits struct {
 	Silence time.Duration // the longest time in which nothing comes; 2 minutes
 	Total   time.Duration // of an answer; 15 minutes
 	Line    int           // and event of a stream, or the answer instead of one, in bytes; 1 MiB
+	Lines   int           // of a stream; 1,048,576, which hold some 350,000 tokens
 	Body    int64         // of an answer, in bytes; 64 MiB
 	All     int64         // of all answers of a client together, in bytes; no bound
 }
@@ -87,6 +88,9 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Line == 0 {
 		l.Line = 1 << 20
+	}
+	if l.Lines == 0 {
+		l.Lines = 1 << 20
 	}
 	if l.Body == 0 {
 		l.Body = 64 << 20

@@ -95,6 +95,20 @@ func TestEndless(t *testing.T) {
 	}
 }
 
+// TestLines bounds the lines of a stream, whatever they say.
+func TestLines(t *testing.T) {
+	for line, events := range map[string]int{"data: {}\n\n": 50, ":\n\n": 0, "\n": 0} {
+		c := serve(t, openai.Limits{Lines: 100}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", openai.EventStream)
+			io.WriteString(w, strings.Repeat(line, 101))
+		})
+		s, _, err := c.Stream(t.Context(), "/v1/chat/completions", nil)
+		if err != nil || !errors.Is(s.Err, openai.ErrTooLarge) || len(s.Events) != events {
+			t.Errorf("%q: %v, %d events, %v", line, err, len(s.Events), s.Err)
+		}
+	}
+}
+
 // TestAll bounds the bytes of all answers of a server together.
 func TestAll(t *testing.T) {
 	c := serve(t, openai.Limits{Body: 4096, All: 10_000}, func(w http.ResponseWriter,

@@ -73,7 +73,10 @@ func (e *EventReader) Buffered() bool { return e.lines.r.Buffered() > 0 }
 func (e *EventReader) Next() (Event, error) {
 	c := e.reply.c
 	for {
-		e.number++
+		if e.number++; e.number > c.limits.Lines {
+			return Event{}, fmt.Errorf("%w: more than %d lines in one answer", ErrTooLarge,
+				c.limits.Lines)
+		}
 		line, err := e.lines.next()
 		if errors.Is(err, io.EOF) {
 			if e.data != nil || line != "" {

@@ -43,6 +43,9 @@ type Run struct {
 // had no answer are sent again by the next run.
 var ErrSilent = errors.New("the provider does not answer")
 
+// ErrUnanswered is the cause of a run all of whose requests failed: there is nothing to judge.
+var ErrUnanswered = errors.New("no request had an answer that can be read")
+
 // longestStreak is how many conversations in a row have no answer before a run ends.
 const longestStreak = 20
 
@@ -58,7 +61,7 @@ type job struct {
 
 // Ask sends the requests that a table has no answers to, and writes their answers to the log. open
 // opens the data set. Where the budget does not allow all of them the error wraps the reason, and
-// the table has the answers that came.
+// the table has the answers that came. Where all have failed it is [ErrUnanswered].
 func (r *Run) Ask(ctx context.Context, log *Log, table *Table,
 	open func() (io.ReadCloser, error)) error {
 	r.log, r.table, r.purse = log, table, newPurse(r.Budget, table.Spent)
@@ -92,8 +95,17 @@ func (r *Run) Ask(ctx context.Context, log *Log, table *Table,
 	err := group.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil && !r.came && len(r.streak) > 0 {
-		err = r.forget(errors.New("no request had an answer"))
+	switch {
+	case err == nil && !r.came && len(r.streak) > 0:
+		return r.forget(errors.New("no request had an answer"))
+	case errors.Is(err, ErrSilent): // those that were under way have come since
+		if e := r.forget(err); !errors.Is(e, ErrSilent) {
+			return e
+		}
+	case err == nil:
+		if answered, failed := table.answered(); answered == 0 && failed > 0 {
+			return ErrUnanswered
+		}
 	}
 	return err
 }

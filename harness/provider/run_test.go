@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -293,11 +294,20 @@ func TestBlindBudget(t *testing.T) {
 }
 
 // TestSilent demands that a run ends where the provider answers nobody, and that none of that
-// counts.
+// counts, however many requests are under way by then.
 func TestSilent(t *testing.T) {
-	for _, n := range []int{5, 100} {
-		a := &asking{n: n, at: 3, key: "key-one",
-			handler: providertest.New(providertest.Options{Key: "key-two"})}
+	for n, at := range map[int]int{5: 3, 100: 3, 101: 60} {
+		server := providertest.New(providertest.Options{Key: "key-two"})
+		var come atomic.Int32
+		all := make(chan struct{})
+		a := &asking{n: n, at: at, key: "key-one", handler: http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) {
+				if come.Add(1) == int32(at) {
+					close(all)
+				}
+				<-all // so many fail together
+				server.ServeHTTP(w, r)
+			})}
 		table, text, err := a.run(t)
 		if !errors.Is(err, provider.ErrSilent) || table.Missing() != n ||
 			!strings.Contains(err.Error(), "the key is wrong") && n > 20 {
@@ -329,7 +339,8 @@ func TestRefused(t *testing.T) {
 				http.Error(w, "no", c.status)
 			})}
 		table, _, err := a.run(t)
-		if err != nil || table.Missing() != 0 {
+		want := map[string]error{"all": provider.ErrUnanswered}[name]
+		if !errors.Is(err, want) || table.Missing() != 0 {
 			t.Errorf("%s: %d missing, %v", name, table.Missing(), err)
 		}
 	}
