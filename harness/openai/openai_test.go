@@ -163,7 +163,7 @@ func TestSilence(t *testing.T) {
 		}
 		<-r.Context().Done()
 	}
-	c := serve(t, openai.Limits{Silence: 20 * time.Millisecond}, hang)
+	c := serve(t, openai.Limits{Silence: 500 * time.Millisecond}, hang)
 	if _, err := c.Get(t.Context(), "/v1/models"); !errors.Is(err, openai.ErrSilent) {
 		t.Error(err)
 	}
@@ -181,7 +181,7 @@ func TestSilence(t *testing.T) {
 
 // TestSlow ends a stream that keeps alive and says nothing.
 func TestSlow(t *testing.T) {
-	c := serve(t, openai.Limits{Total: 30 * time.Millisecond, Body: 1 << 40},
+	c := serve(t, openai.Limits{Total: 500 * time.Millisecond, Body: 1 << 40, Lines: 1 << 40},
 		func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", openai.EventStream)
 			for r.Context().Err() == nil {

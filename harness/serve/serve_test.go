@@ -407,8 +407,12 @@ func TestLog(t *testing.T) {
 // ends with its protocol's error.
 func TestShutdown(t *testing.T) {
 	for _, long := range []bool{false, true} {
+		ctx, stop := context.WithCancel(t.Context())
 		up := &servetest.Upstream{Dialect: "vllm", Pause: 20 * time.Millisecond,
-			Write: func(string) string { return strings.Repeat("word ", 20+400*b2i(long)) }}
+			Write: func(string) string {
+				stop() // within the request
+				return strings.Repeat("word ", 20+400*b2i(long))
+			}}
 		src, tm := compile(t, "qwen3")
 		s, err := serve.New(serve.Options{Names: []string{"m"}, Source: src, Template: tm,
 			Backend: backend(t, up)})
@@ -419,14 +423,12 @@ func TestShutdown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		grace := 5 * time.Second
+		grace := time.Minute
 		if long {
 			grace = 100 * time.Millisecond
 		}
 		go func() { done <- s.Serve(ctx, l, grace) }()
-		time.AfterFunc(150*time.Millisecond, stop)
 		_, text := post(t, "http://"+l.Addr().String()+"/v1/messages",
 			`{"stream": true, "max_tokens": 9999, "messages": [{"role": "user", "content": "x"}]}`)
 		want := "message_stop"
@@ -455,7 +457,7 @@ func TestAlive(t *testing.T) {
 	up := &servetest.Upstream{Dialect: "llama-server", Write: agent(t), Pause: 2 * time.Millisecond}
 	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/completions" {
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 		}
 		up.ServeHTTP(w, r)
 	})
@@ -494,7 +496,7 @@ func TestAlive(t *testing.T) {
 	// an error that comes afterwards is an event
 	broken := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/completions" {
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}

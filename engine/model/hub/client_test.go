@@ -404,19 +404,19 @@ func TestRateLimitIsAKind(t *testing.T) {
 func TestStalledEverywhere(t *testing.T) {
 	f := start(t)
 	f.Repo("o/m").Put("m.gguf", model(t, "x", 0, 1<<20))
-	c := f.client(func(c *hub.Config) { c.Idle, c.Retries = 100*time.Millisecond, 0 })
+	c := f.client(func(c *hub.Config) { c.Idle, c.Retries = 500*time.Millisecond, 0 })
 	r := f.repo(f.client(nil), "o/m", "")
 	f.Fault(fakehub.Fault{Kind: fakehub.Stall, At: 10})
 	_, err := c.Repo(t.Context(), "o/m", "")
-	wantError(t, err, nil, "has sent nothing for 100ms")
+	wantError(t, err, nil, "has sent nothing for 500ms")
 	_, err = c.ReadFile(t.Context(), r, r.Files[0], 1<<30)
-	wantError(t, err, nil, "o/m: m.gguf: ", "has sent nothing for 100ms")
+	wantError(t, err, nil, "o/m: m.gguf: ", "has sent nothing for 500ms")
 	reader, err := c.Open(t.Context(), r, r.Files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = reader.ReadAt(make([]byte, 100), 0)
-	wantError(t, err, nil, "has sent nothing for 100ms")
+	wantError(t, err, nil, "has sent nothing for 500ms")
 }
 
 // TestCancel ends a context: the download ends, and the bytes that came stay.
