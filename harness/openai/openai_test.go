@@ -125,7 +125,7 @@ func TestAll(t *testing.T) {
 
 // TestLongEvent bounds an event whose lines are short.
 func TestLongEvent(t *testing.T) {
-	for lines, want := range map[int]error{99: nil, 101: openai.ErrTooLarge} {
+	for lines, want := range map[int]error{37: nil, 40: openai.ErrTooLarge} {
 		c := serve(t, openai.Limits{Line: 1000}, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", openai.EventStream)
 			io.WriteString(w, "data: {}\n"+strings.Repeat("data:          \n", lines)+"\n")

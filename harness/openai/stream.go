@@ -39,7 +39,7 @@ type EventReader struct {
 	number int // of the line
 	name   string
 	data   []string
-	size   int  // of data, in bytes
+	size   int  // of data, in bytes of memory
 	late   bool // [DONE] came
 }
 
@@ -68,6 +68,9 @@ func (e *EventReader) Close() { e.reply.close() }
 
 // Buffered reports whether more of the stream has come already.
 func (e *EventReader) Buffered() bool { return e.lines.r.Buffered() > 0 }
+
+// lineCost is what a line of an event takes besides its text, in bytes.
+const lineCost = 16
 
 // Next returns the next event; [io.EOF] where the stream ends between two events.
 func (e *EventReader) Next() (Event, error) {
@@ -103,7 +106,7 @@ func (e *EventReader) Next() (Event, error) {
 			return e.event(e.data)
 		case field == "": // a comment; servers keep connections alive with them
 		case field == "data":
-			if e.size += len(value) + 1; e.size > c.limits.Line {
+			if e.size += len(value) + lineCost; e.size > c.limits.Line {
 				return Event{}, fmt.Errorf("line %d: %w: an event of more than %d bytes", e.number,
 					ErrTooLarge, c.limits.Line)
 			}
