@@ -44,26 +44,37 @@ type Server struct {
 	late lateness // of a run
 }
 
-// mostLate is how many answers in a row may meet the limits on time before a run ends: a server
-// that lets each of a thousand requests wait must not keep a client for a week.
-const mostLate = 4
+// How many answers may meet the limits on time before a run ends, in a row and in all: a server
+// that lets each of a thousand requests wait, or every other one, must not keep a client for a
+// week.
+const (
+	mostLate    = 4
+	mostLateAll = 20
+)
 
-// lateness counts the answers in a row that met a limit on time.
+// lateness counts the answers that met a limit on time.
 type lateness struct {
-	mu  sync.Mutex
-	n   int
-	end context.CancelCauseFunc // ends the run
+	mu     sync.Mutex
+	n, all int                     // in a row, in all
+	end    context.CancelCauseFunc // ends the run
 }
 
 // note notes how an answer ended.
 func (l *lateness) note(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.n++; !errors.Is(err, openai.ErrSilent) && !errors.Is(err, openai.ErrSlow) {
+	if !errors.Is(err, openai.ErrSilent) && !errors.Is(err, openai.ErrSlow) {
 		l.n = 0
+		return
 	}
-	if l.n == mostLate && l.end != nil {
+	l.n++
+	l.all++
+	switch {
+	case l.end == nil:
+	case l.n == mostLate:
 		l.end(fmt.Errorf("%d answers in a row met a limit on time, the last one: %w", l.n, err))
+	case l.all == mostLateAll:
+		l.end(fmt.Errorf("%d answers met a limit on time, the last one: %w", l.all, err))
 	}
 }
 
@@ -159,7 +170,7 @@ func (v *Server) Run(ctx context.Context) ([]rule.Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	v.late.mu.Lock()
-	v.late.n, v.late.end = 0, end
+	v.late.n, v.late.all, v.late.end = 0, 0, end
 	v.late.mu.Unlock()
 	for _, part := range [...]func(context.Context) error{r.battery, r.counted, r.limits, r.seals,
 		r.loops, r.clients, r.cancelled, r.crowd, r.mistakes} {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -411,17 +412,27 @@ func playRecorded(t *testing.T, tm *engine.Template, client *openai.Client, requ
 	}
 }
 
-// TestLate ends a run with a server that lets every request wait, one with silence and one with a
-// byte now and then.
+// TestLate ends a run with a server that lets requests wait: every one, with silence or with a
+// byte now and then, or every other one.
 func TestLate(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"silence": time.Hour,
-		"drops": time.Millisecond} {
+	for name, c := range map[string]struct {
+		wait  time.Duration
+		turns bool
+		want  string
+	}{"silence": {time.Hour, false, "4 answers in a row"},
+		"drops":    {time.Millisecond, false, "4 answers in a row"},
+		"by turns": {time.Hour, true, "20 answers met"}} {
+		var asked atomic.Int32
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1)%2 == 0 && c.turns {
+				http.Error(w, "no", http.StatusInternalServerError)
+				return
+			}
 			for r.Context().Err() == nil {
 				io.WriteString(w, " ")
 				w.(http.Flusher).Flush()
 				select {
-				case <-time.After(wait):
+				case <-time.After(c.wait):
 				case <-r.Context().Done():
 				}
 			}
@@ -433,7 +444,7 @@ func TestLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = (&live.Server{Client: client, Model: "m", Max: 9, MaxFree: 9}).Run(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "4 answers in a row") ||
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
 			!errors.Is(err, openai.ErrSilent) && !errors.Is(err, openai.ErrSlow) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -107,6 +107,9 @@ func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, 
 	var resp *http.Response
 	defer func() { answered(resp) }()
 	watched, dog := patience.Watch(ctx, c.idle)
+	if !c.home(u) {
+		watched = abroad(watched)
+	}
 	req, err := http.NewRequestWithContext(watched, method, u.String(), nil)
 	if err != nil {
 		dog.Stop()
@@ -167,6 +170,9 @@ func (c *Client) netError(ctx, watched context.Context, what string, u *url.URL,
 	}
 	e := c.failf(nil, what, "%s cannot be reached: %v", u.Host, err)
 	e.Err = err
+	if errors.Is(err, errInside) {
+		e.Msg = fmt.Sprintf("it redirects to %s, which is %v; that is not followed", u.Host, errInside)
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
 		errors.Is(err, syscall.ECONNRESET) {
 		e.Msg = u.Host + " closed the connection before everything had come"
@@ -175,7 +181,8 @@ func (c *Client) netError(ctx, watched context.Context, what string, u *url.URL,
 	var certificate *tls.CertificateVerificationError
 	var plainHTTP tls.RecordHeaderError
 	if errors.As(err, &dns) && dns.IsNotFound || errors.As(err, &certificate) ||
-		errors.As(err, &plainHTTP) || errors.Is(err, syscall.ECONNREFUSED) {
+		errors.As(err, &plainHTTP) || errors.Is(err, syscall.ECONNREFUSED) ||
+		errors.Is(err, errInside) {
 		return e
 	}
 	return &transient{e, -1}

@@ -63,8 +63,7 @@ func (f *repoFS) stat(op, name string) (repoInfo, error) {
 		}
 		return repoInfo{File: file}, nil
 	}
-	if name != "." && !slices.ContainsFunc(f.repo.Files,
-		func(file File) bool { return strings.HasPrefix(file.Name, name+"/") }) {
+	if name != "." && len(f.repo.below(name)) == 0 {
 		return repoInfo{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}
 	return repoInfo{File: File{Name: name}, dir: true}, nil
@@ -79,23 +78,22 @@ func (f *repoFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	if !info.dir {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a directory")}
 	}
-	prefix := name + "/"
-	if name == "." {
-		prefix = ""
+	files, prefix := f.repo.Files, ""
+	if name != "." {
+		files, prefix = f.repo.below(name), name+"/"
 	}
 	var entries []fs.DirEntry
-	for _, file := range f.repo.Files {
-		rest, below := strings.CutPrefix(file.Name, prefix)
-		if !below {
+	listed := map[string]bool{}
+	for _, file := range files {
+		first, _, deeper := strings.Cut(file.Name[len(prefix):], "/")
+		if listed[first] {
 			continue
 		}
-		if first, _, deeper := strings.Cut(rest, "/"); !deeper {
-			entries = append(entries, repoInfo{File: file})
-		} else if dir := prefix +
-			first; !slices.ContainsFunc(entries,
-			func(e fs.DirEntry) bool { return e.Name() == first }) {
-			entries = append(entries, repoInfo{File: File{Name: dir}, dir: true})
+		listed[first] = true
+		if deeper {
+			file = File{Name: prefix + first}
 		}
+		entries = append(entries, repoInfo{File: file, dir: deeper})
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	return entries, nil

@@ -214,6 +214,7 @@ type Client struct {
 	now      func() time.Time
 	sleep    func(context.Context, time.Duration) error
 	pace     pace
+	border   border
 }
 
 // New checks the settings and returns a client. It sends nothing.
@@ -245,7 +246,7 @@ func New(c Config) (*Client, error) {
 	}
 	client := &Client{endpoint: u, token: c.Token, cache: cache, offline: c.Offline, agent: c.Agent,
 		retries: c.Retries, idle: c.Idle,
-		now: c.Now, sleep: c.Sleep, pace: pace{most: c.Budget}}
+		now: c.Now, sleep: c.Sleep, pace: pace{most: c.Budget}, border: border{inside: inside}}
 	if c.Rate > 0 {
 		client.pace.every = time.Duration(float64(time.Second) / c.Rate)
 	}
@@ -266,6 +267,7 @@ func New(c Config) (*Client, error) {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.DisableCompression = true // lengths and ranges are those of the file
 		t.MaxResponseHeaderBytes = 256 << 10
+		t.DialContext = client.border.dialer().DialContext
 		transport = t
 	}
 	client.http = &http.Client{Transport: transport,

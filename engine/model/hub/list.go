@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/model/patience"
+	"github.com/goassay/assay/engine/source"
 )
 
 // pageSize is how many repositories a page of a listing has at most.
@@ -146,13 +147,16 @@ func (c *Client) listPage(ctx context.Context, u *url.URL, header http.Header) (
 	return page, nil
 }
 
+// maxGate bounds the text of a gate, in bytes; those that the Hub has are "auto" and "manual".
+const maxGate = 64
+
 // gate reads the API's "gated": false, or a text.
 func gate(value json.RawMessage) string {
 	switch text := strings.Trim(string(value), `"`); text {
 	case "false", "null":
 		return ""
 	default:
-		return text
+		return source.Cut(text, maxGate)
 	}
 }
 

@@ -181,6 +181,7 @@ type counted struct {
 	now       time.Time
 	header    string // RateLimit
 	status    int
+	retries   int
 	asked     int
 	waits     []time.Duration
 	forbidden time.Time // until then nothing may be asked
@@ -200,7 +201,7 @@ func (s *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (s *counted) client(t *testing.T, rate float64, budget int64) *hub.Client {
 	c, err := hub.New(hub.Config{Endpoint: "http://hub.test", Cache: t.TempDir(), Transport: s,
-		Rate: rate, Budget: budget, Now: func() time.Time { return s.now },
+		Rate: rate, Budget: budget, Retries: s.retries, Now: func() time.Time { return s.now },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			s.now, s.waits = s.now.Add(d), append(s.waits, d)
 			return nil
@@ -248,6 +249,16 @@ func TestPace(t *testing.T) {
 	}
 	if err := ask(c); !errors.Is(err, hub.ErrBudget) || s.asked != 3 {
 		t.Errorf("beyond the budget: %v after %d requests", err, s.asked)
+	}
+
+	// each pause is short enough, and all of them are not
+	s = &counted{now: start, status: http.StatusServiceUnavailable, header: `"api";r=0;t=250`,
+		retries: 9}
+	c = s.client(t, 0, 0)
+	err := ask(c)
+	if took := s.now.Sub(start); err == nil || took > 15*time.Minute ||
+		!strings.Contains(err.Error(), "it is given up") {
+		t.Errorf("pauses without an end: %v after %v, %d requests", err, took, s.asked)
 	}
 
 	s = &counted{now: start, status: http.StatusNotFound, header: `"api";r=0;t=86400`}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goassay/assay/engine/model/patience"
 )
 
 // longestPause is how long a client waits before a request because the Hub allows no more for now.
@@ -48,14 +50,14 @@ func (c *Client) allowed(ctx context.Context, what string, u *url.URL) (func(*ht
 	for {
 		p.mu.Lock()
 		q, now := p.of(c, u), c.now()
-		pause := time.Duration(0)
+		pause, quota := time.Duration(0), false
 		switch home := c.home(u); {
 		case p.most > 0 && p.sent >= p.most:
 			p.mu.Unlock()
 			return nil, c.failf(ErrBudget, what, "%d requests were sent, and no more are allowed",
 				p.most)
 		case home && q.left <= 0 && now.Before(q.until):
-			pause = q.until.Sub(now)
+			pause, quota = q.until.Sub(now), true
 		case p.every > 0 && now.Before(p.next):
 			pause = p.next.Sub(now)
 		default:
@@ -76,6 +78,11 @@ func (c *Client) allowed(ctx context.Context, what string, u *url.URL) (func(*ht
 		if pause > longestPause {
 			return nil, c.failf(ErrBusy, what, "%s allows no more requests for %v; try again later",
 				u.Host, pause.Round(time.Second))
+		}
+		if quota {
+			if err := c.spend(patience.Of(ctx), what, u, pause, 0, 0); err != nil {
+				return nil, err
+			}
 		}
 		if err := c.sleep(ctx, pause); err != nil {
 			return nil, err

@@ -47,6 +47,14 @@ func (r *Repo) Find(name string) (File, bool) {
 	return r.Files[i], true
 }
 
+// below returns the files below a folder.
+func (r *Repo) below(folder string) []File {
+	compare := func(f File, name string) int { return strings.Compare(f.Name, name) }
+	first, _ := slices.BinarySearchFunc(r.Files, folder+"/", compare)
+	end, _ := slices.BinarySearchFunc(r.Files, folder+string('/'+1), compare)
+	return r.Files[first:end]
+}
+
 // etag names the content; "": not known.
 func (f File) etag() string {
 	if f.SHA256 != "" {
