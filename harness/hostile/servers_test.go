@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -169,12 +171,15 @@ var answers = []struct {
 
 // wrong is a server whose answers to some requests are wrong, and whose others are those of a
 // server that is well.
-func wrong(t *testing.T, well http.Handler, path *regexp.Regexp, send func(io.Writer)) string {
+func wrong(t *testing.T, well http.Handler, path *regexp.Regexp, send func(io.Writer)) (url string,
+	met *atomic.Int32) {
+	met = new(atomic.Int32)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !path.MatchString(r.URL.Path) {
 			well.ServeHTTP(w, r)
 			return
 		}
+		met.Add(1)
 		io.Copy(io.Discard, r.Body)
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -189,7 +194,7 @@ func wrong(t *testing.T, well http.Handler, path *regexp.Regexp, send func(io.Wr
 		time.Sleep(20 * time.Millisecond)
 	}))
 	t.Cleanup(s.Close)
-	return s.URL
+	return s.URL, met
 }
 
 // spent is the cost of a run of the program.
@@ -201,17 +206,27 @@ type spent struct {
 	resident int64 // bytes
 }
 
-func spend(t *testing.T, program string, env []string, args ...string) spent {
+// spend runs the program. Where use is set it is called with what the program prints, and the
+// program ends when it returns.
+func spend(t *testing.T, program string, use func(out *printed), env []string,
+	args ...string) spent {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append([]string{"HOME=" + cmd.Dir, "PATH=/nowhere", "NO_COLOR=1"}, env...)
-	var out bytes.Buffer
+	var out printed
 	cmd.Stdout, cmd.Stderr = &out, &out
 	begun := time.Now()
-	err := cmd.Run()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if use != nil {
+		use(&out)
+		cmd.Process.Signal(syscall.SIGTERM)
+	}
+	err := cmd.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -222,8 +237,71 @@ func spend(t *testing.T, program string, env []string, args ...string) spent {
 		usage.Maxrss << 10}
 }
 
-// TestServers puts wrong answers of a server to the commands that ask one, hub fetch excepted, and
-// holds their cost, output and exit status to bounds: make hostile.
+// interrupted is the exit status after a signal.
+const interrupted = 130
+
+// printed is what a program has printed so far.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+var servedAt = regexp.MustCompile(`is served at (http://127\.0\.0\.1:\d+)\n`)
+
+// chatWith asks a server that starts for answers in every protocol, in one piece and as a stream,
+// three at once.
+func chatWith(t *testing.T, out *printed) {
+	var at string
+	for deadline := time.Now().Add(hang); at == ""; time.Sleep(5 * time.Millisecond) {
+		if m := servedAt.FindStringSubmatch(out.String()); m != nil {
+			at = m[1]
+		} else if time.Now().After(deadline) {
+			t.Fatal(out.String())
+		}
+	}
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `"messages":[{"role":"user","content":"Hello."}]`,
+		"/v1/messages":         `"max_tokens":9,"messages":[{"role":"user","content":"Hello."}]`,
+		"/v1/responses":        `"input":"Hello."`,
+	} {
+		for _, stream := range []string{"false", "true"} {
+			var clients sync.WaitGroup
+			for range 3 {
+				clients.Go(func() {
+					r, err := http.Post(at+path, "application/json", strings.NewReader(
+						`{"model":"m","stream":`+stream+","+body+"}"))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer r.Body.Close()
+					text, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+					if err != nil || len(text) > 64<<10 || strings.ContainsAny(string(text), "\x1b\u009b") ||
+						stream == "false" && r.StatusCode < 400 {
+						t.Errorf("%s: status %d, %d bytes, %v: %.300q", path, r.StatusCode, len(text),
+							err, text)
+					}
+				})
+			}
+			clients.Wait()
+		}
+	}
+}
+
+// TestServers puts wrong answers of a server to the commands that ask one, and holds their cost,
+// output and exit status to bounds: make hostile.
 func TestServers(t *testing.T) {
 	if !*whole {
 		t.Skip("make hostile runs it")
@@ -267,49 +345,94 @@ func TestServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	listed := t.TempDir()
+	list := exec.Command(program, "hub", "list", "--out", listed)
+	list.Env = append(os.Environ(), hubEnv(hub.URL())...)
+	if out, err := list.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	manifest, err := os.ReadFile(filepath.Join(listed, "repositories.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := t.TempDir()
+	fetching := func(string) []string { // it writes beside its manifest
+		folder, err := os.MkdirTemp(folders, "")
+		file := filepath.Join(folder, "repositories.jsonl")
+		if err := errors.Join(err, os.WriteFile(file, manifest, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"hub", "fetch", "--retries", "0", file}
+	}
+	named := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/v1/models" {
+			http.Error(w, "{}", http.StatusBadRequest)
+			return
+		}
+		io.WriteString(w, `{"object":"list","data":[{"id":"a/b"}]}`)
+	}))
+	t.Cleanup(named.Close)
+	template, err := filepath.Abs("../../corpus/qwen3/template.jinja")
+	if err != nil {
+		t.Fatal(err)
+	}
 	doors := []struct {
 		name string
 		well http.Handler
 		path *regexp.Regexp
 		env  func(url string) []string
 		args func(url string) []string
+		use  func(*testing.T, *printed)
+		fine bool // the command may go on without what is wrong
 	}{
-		{"probe", wellServer, nothing, nil, func(url string) []string {
+		{name: "probe", well: wellServer, path: nothing, args: func(url string) []string {
 			return []string{"probe", "--untrusted", "--timeout", "2s", url}
 		}},
-		{"probe answers", wellServer, regexp.MustCompile("completions$|responses$|messages$"), nil, func(url string) []string {
+		{name: "probe answers", well: wellServer, path: regexp.MustCompile("completions$|responses$|messages$"), args: func(url string) []string {
 			return []string{"probe", "--untrusted", "--timeout", "2s", url}
 		}},
-		{"provider", wellServer, nothing, nil, func(url string) []string {
+		{name: "provider", well: wellServer, path: nothing, args: func(url string) []string {
 			return []string{"provider", "--untrusted", "--timeout", "2s", "--tries", "1",
 				"--dataset", data, "--log", "log", url}
 		}},
-		{"provider answers", wellServer, regexp.MustCompile("completions$"), nil, func(url string) []string {
+		{name: "provider answers", well: wellServer, path: regexp.MustCompile("completions$"), args: func(url string) []string {
 			return []string{"provider", "--untrusted", "--timeout", "2s", "--tries", "1",
 				"--send", "both", "--dataset", data, "--log", "log", url}
 		}},
-		{"serve", wellServer, nothing, nil, func(url string) []string {
+		{name: "serve", well: wellServer, path: nothing, args: func(url string) []string {
 			return []string{"serve", "--listen", "127.0.0.1:0",
 				"--upstream-timeout", "2s", "--upstream", url}
 		}},
-		{"pull", wellHub, nothing, hubEnv, func(string) []string {
+		{name: "pull", well: wellHub, path: nothing, env: hubEnv, args: func(string) []string {
 			return []string{"pull", "--untrusted", "--retries", "0", "a/b"}
 		}},
-		{"pull content", wellHub, regexp.MustCompile("resolve"), hubEnv, func(string) []string {
+		{name: "pull content", well: wellHub, path: regexp.MustCompile("resolve"), env: hubEnv, args: func(string) []string {
 			return []string{"pull", "--untrusted", "--retries", "0", "a/b"}
 		}},
-		{"inspect", wellHub, nothing, hubEnv, func(string) []string {
+		{name: "inspect", well: wellHub, path: nothing, env: hubEnv, args: func(string) []string {
 			return []string{"inspect", "--untrusted", "--retries", "0", "hf:a/b"}
 		}},
-		{"inspect content", wellHub, regexp.MustCompile("resolve"), hubEnv, func(string) []string {
+		{name: "inspect content", well: wellHub, path: regexp.MustCompile("resolve"), env: hubEnv, args: func(string) []string {
 			return []string{"inspect", "--untrusted", "--retries", "0", "hf:a/b"}
 		}},
-		{"check content", wellHub, regexp.MustCompile("resolve"), hubEnv, func(string) []string {
+		{name: "check content", well: wellHub, path: regexp.MustCompile("resolve"), env: hubEnv, args: func(string) []string {
 			return []string{"check", "--untrusted", "--retries", "0", "hf:a/b"}
 		}},
-		{"hub list", wellHub, nothing, hubEnv, func(string) []string {
+		{name: "hub list", well: wellHub, path: nothing, env: hubEnv, args: func(string) []string {
 			return []string{"hub", "list", "--retries", "0", "--out", "folder"}
 		}},
+		{name: "hub fetch", well: wellHub, path: nothing, env: hubEnv, args: fetching, fine: true},
+		{name: "hub fetch content", well: wellHub, path: regexp.MustCompile("resolve"), env: hubEnv,
+			args: fetching, fine: true},
+		{name: "probe hub", well: wellHub, path: nothing, env: hubEnv, args: func(string) []string {
+			return []string{"probe", "--hub", "--untrusted", "--timeout", "2s", named.URL}
+		}},
+		{name: "serving", well: wellServer, path: regexp.MustCompile("completions$"),
+			args: func(url string) []string {
+				return []string{"serve", "--listen", "127.0.0.1:0", "--template", template, "--model", "m",
+					"--upstream-timeout", "2s", "--upstream", url}
+			}, use: chatWith},
 	}
 	for _, door := range doors {
 		for _, a := range answers {
@@ -317,12 +440,19 @@ func TestServers(t *testing.T) {
 				continue
 			}
 			t.Run(door.name+"/"+a.name, func(t *testing.T) {
-				at := wrong(t, door.well, door.path, a.send)
+				at, met := wrong(t, door.well, door.path, a.send)
 				var env []string
 				if door.env != nil {
 					env = door.env(at)
 				}
-				s := spend(t, program, env, door.args(at)...)
+				var use func(*printed)
+				if door.use != nil {
+					use = func(out *printed) { door.use(t, out) }
+				}
+				s := spend(t, program, use, env, door.args(at)...)
+				if met.Load() == 0 {
+					t.Error("nobody asked for the wrong answer")
+				}
 				first, _, _ := strings.Cut(s.out, "\n")
 				t.Logf("status %d, %6d ms of %6d, %4d MiB, %d bytes of output: %.200q", s.status, s.took.Milliseconds(),
 					s.wall.Milliseconds(), s.resident>>20, len(s.out), first)
@@ -330,8 +460,11 @@ func TestServers(t *testing.T) {
 					strings.Contains("\n"+s.out, "\n::") {
 					t.Errorf("tainted: %.500q", s.out)
 				}
-				if strings.Contains(s.out, "goroutine ") ||
-					s.status == 0 || s.status < 0 || s.status > 3 {
+				wanted := s.status > 0 && s.status <= 3 || s.status == 0 && door.fine
+				if door.use != nil {
+					wanted = s.status == interrupted
+				}
+				if strings.Contains(s.out, "goroutine ") || !wanted {
 					t.Errorf("status %d: %.2000s", s.status, s.out)
 				}
 				if strings.Contains(s.out, "nsolicited") {
