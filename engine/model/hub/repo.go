@@ -133,7 +133,7 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 		f := File{Name: s.Name, Size: -1}
 		if !validPath(s.Name) {
 			return nil, c.failf(nil, id, "the repository lists a file named %q, which is not "+
-				"a path within it", s.Name)
+				"a path within it", plain(s.Name))
 		}
 		if s.Size != nil && *s.Size >= 0 {
 			f.Size = *s.Size

@@ -59,6 +59,9 @@ func doors() []door {
 		door{"results", false, surveyResults, summarised},
 		door{"readings", false, readings, picked},
 		door{"lock", false, locks, locking},
+		door{"repository", false, repositories, chosen},
+		door{"listing", false, listings, listed},
+		door{"parts of a model", false, parts, joined},
 	)
 }
 
