@@ -138,7 +138,7 @@ func TestServe(t *testing.T) {
 			"--keys", write("keys", "sk-one\nsk-two\n")})
 	}()
 	var url string
-	for deadline := time.Now().Add(30 * time.Second); url == ""; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); url == ""; time.Sleep(time.Millisecond) {
 		if m := servedAt.FindStringSubmatch(errs.String()); m != nil {
 			url = m[1]
 		}

@@ -49,7 +49,7 @@ func TestRender(t *testing.T) {
 // A template that would end or block this process ends the child, and the next render has a new
 // one.
 func TestHarm(t *testing.T) {
-	r := &Renderer{Timeout: 5 * time.Second}
+	r := &Renderer{Timeout: time.Minute}
 	defer r.Close()
 	for _, test := range []struct{ name, template, want string }{
 		{"raise_exception", `{{ raise_exception('not so') }}`, "not so"},
