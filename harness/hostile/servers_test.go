@@ -66,6 +66,14 @@ var answers = []struct {
 		flood(w, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", endless)
 	}},
 	{"endless body", func(w io.Writer) { flood(w, asJSON, "x", endless) }},
+	{"endless drops", func(w io.Writer) {
+		io.WriteString(w, asJSON)
+		for sent := 0; sent < endless; sent++ {
+			if _, err := io.WriteString(w, " "); err != nil {
+				return
+			}
+		}
+	}},
 	{"endless white space", func(w io.Writer) { flood(w, asJSON, " ", endless) }},
 	{"endless brackets", func(w io.Writer) { flood(w, asJSON, "[", endless) }},
 	{"brackets", func(w io.Writer) { flood(w, asJSON, "[", 14<<20) }},
@@ -155,6 +163,14 @@ var answers = []struct {
 		w.Write(header.Bytes()[:10])
 		flood(w, "", "\x00\x00\x00\xff\xff", endless) // empty blocks
 	}},
+	{"endless drops of events", func(w io.Writer) {
+		io.WriteString(w, asEvent)
+		for sent := 0; sent < endless; sent++ {
+			if _, err := io.WriteString(w, ":\n"); err != nil {
+				return
+			}
+		}
+	}},
 	{"endless line", func(w io.Writer) { flood(w, asEvent+"data: ", "x", endless) }},
 	{"endless comments", func(w io.Writer) { flood(w, asEvent, ": \n\n", endless) }},
 	{"endless data of an event", func(w io.Writer) { flood(w, asEvent, "data:\n", endless) }},
@@ -206,8 +222,8 @@ type spent struct {
 	resident int64 // bytes
 }
 
-// spend runs the program. Where use is set it is called with what the program prints, and the
-// program ends when it returns.
+// spend runs the program. Where use is set it is called with the output, and the program ends when
+// it returns.
 func spend(t *testing.T, program string, use func(out *printed), env []string,
 	args ...string) spent {
 	t.Helper()
@@ -240,7 +256,7 @@ func spend(t *testing.T, program string, use func(out *printed), env []string,
 // interrupted is the exit status after a signal.
 const interrupted = 130
 
-// printed is what a program has printed so far.
+// printed is the output of a program so far.
 type printed struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -288,7 +304,8 @@ func chatWith(t *testing.T, out *printed) {
 					}
 					defer r.Body.Close()
 					text, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-					if err != nil || len(text) > 64<<10 || strings.ContainsAny(string(text), "\x1b\u009b") ||
+					if err != nil || len(text) > 64<<10 ||
+						strings.ContainsAny(string(text), "\x1b\u009b") ||
 						stream == "false" && r.StatusCode < 400 {
 						t.Errorf("%s: status %d, %d bytes, %v: %.300q", path, r.StatusCode, len(text),
 							err, text)
@@ -384,7 +401,7 @@ func TestServers(t *testing.T) {
 		env  func(url string) []string
 		args func(url string) []string
 		use  func(*testing.T, *printed)
-		fine bool // the command may go on without what is wrong
+		fine bool // the command may go on without the wrong answer
 	}{
 		{name: "probe", well: wellServer, path: nothing, args: func(url string) []string {
 			return []string{"probe", "--untrusted", "--timeout", "2s", url}
@@ -430,8 +447,8 @@ func TestServers(t *testing.T) {
 		}},
 		{name: "serving", well: wellServer, path: regexp.MustCompile("completions$"),
 			args: func(url string) []string {
-				return []string{"serve", "--listen", "127.0.0.1:0", "--template", template, "--model", "m",
-					"--upstream-timeout", "2s", "--upstream", url}
+				return []string{"serve", "--listen", "127.0.0.1:0", "--template", template,
+					"--model", "m", "--upstream-timeout", "2s", "--upstream", url}
 			}, use: chatWith},
 	}
 	for _, door := range doors {

@@ -227,6 +227,11 @@ func (r *reply) close() {
 	r.Response.Body.Close()
 }
 
+// leastRead is the least length that a part of a body counts for, in bytes. To get one takes as
+// long as to read some thousand bytes, and a server may send byte by byte. An event with a token is
+// longer as a rule.
+const leastRead = 256
+
 // Read reads a part of the body, and keeps the limits.
 func (r *reply) Read(p []byte) (int, error) {
 	if r.left <= 0 {
@@ -234,8 +239,12 @@ func (r *reply) Read(p []byte) (int, error) {
 	}
 	n, err := r.Response.Body.Read(p[:min(int64(len(p)), r.left)])
 	r.watch.seen()
-	r.left -= int64(n)
-	if all := r.c.all.Add(int64(n)); r.c.limits.All > 0 && all > r.c.limits.All {
+	charge := int64(0)
+	if n > 0 {
+		charge = int64(max(n, leastRead))
+	}
+	r.left -= charge
+	if all := r.c.all.Add(charge); r.c.limits.All > 0 && all > r.c.limits.All {
 		return 0, fmt.Errorf("%w: more than %d bytes in all answers", ErrTooLarge, r.c.limits.All)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -123,6 +123,20 @@ func TestAll(t *testing.T) {
 	}
 }
 
+// TestDrops bounds the work of reading an answer that comes byte by byte.
+func TestDrops(t *testing.T) {
+	c := serve(t, openai.Limits{Body: 10_000}, func(w http.ResponseWriter, _ *http.Request) {
+		for range 1000 {
+			io.WriteString(w, " ")
+			w.(http.Flusher).Flush()
+			time.Sleep(time.Millisecond) // else they come together
+		}
+	})
+	if _, err := c.Get(t.Context(), "/v1/models"); !errors.Is(err, openai.ErrTooLarge) {
+		t.Error(err)
+	}
+}
+
 // TestLongEvent bounds an event whose lines are short.
 func TestLongEvent(t *testing.T) {
 	for lines, want := range map[int]error{37: nil, 40: openai.ErrTooLarge} {

@@ -69,7 +69,7 @@ func (e *EventReader) Close() { e.reply.close() }
 // Buffered reports whether more of the stream has come already.
 func (e *EventReader) Buffered() bool { return e.lines.r.Buffered() > 0 }
 
-// lineCost is what a line of an event takes besides its text, in bytes.
+// lineCost is the memory of a line of an event besides its text, in bytes.
 const lineCost = 16
 
 // Next returns the next event; [io.EOF] where the stream ends between two events.

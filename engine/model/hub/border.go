@@ -13,7 +13,7 @@ import (
 // border keeps a Hub outside this machine's network from having its clients ask within it: a
 // redirect to a service that listens on the loopback address, or that gives a machine its secrets.
 // Where the Hub, or the proxy that leads to it, is within the network itself, its redirects may
-// stay there. A name counts for what it is resolved to.
+// stay there. A name counts for its address.
 type border struct {
 	inside func(netip.Addr) bool
 	within atomic.Bool // the Hub, or the proxy, has been reached within the network

@@ -62,6 +62,7 @@
 //	silence              30 s          or HF_HUB_DOWNLOAD_TIMEOUT
 //	waiting in all       10 minutes    for one thing that is done, and a second for each 16 KiB that come
 //	requests in all      200           and one for each 64 KiB that come
+//	pieces in all        100,000       in which bytes come, and one for each 512 bytes
 //
 // # Errors
 //

@@ -74,6 +74,7 @@ func TestPatience(t *testing.T) {
 	}{
 		{"a byte with each answer", slow{}, "answers, expected at least"},
 		{"a byte every half second", slow{whole: true, each: time.Second / 2}, "a second after"},
+		{"a byte at a time, as fast as it can", slow{whole: true}, "pieces, expected at least"},
 		{"a byte just before the silence is too long", slow{whole: true, each: 29 * time.Second}, "a second after"},
 		{"some bytes and a break by turns", slow{whole: true, each: time.Millisecond, broken: 3}, "tried"},
 	} {

@@ -6,7 +6,7 @@
 // does: it lists a repository, reads a file, pulls a model, lists a bucket. [With] puts it into the
 // context of that thing, and every request made for it spends from it. Bytes that come earn time
 // and requests, so that a large file may take as long as it needs, and a server that gives a byte
-// at a time is given up.
+// at a time is given up: slowly, for the time that it takes, or fast, for the work of taking it.
 //
 // [Watch] ends a single request whose server has been silent for too long; a [Body] is an answer's
 // body under both.
@@ -31,6 +31,8 @@ const (
 	Slowest    = 16 << 10         // bytes a second that must come on average
 	Requests   = 200              // in all, besides one for each
 	PerRequest = 64 << 10         // bytes that came
+	Pieces     = 100_000          // in which bytes come, in all, besides one for each
+	PerPiece   = 512              // bytes that came
 )
 
 // Budget is how much of that is spent. The zero value is unspent. It is safe for use by several
@@ -40,6 +42,7 @@ type Budget struct {
 	waited   time.Duration
 	came     int64 // bytes of content
 	requests int
+	pieces   int64 // in which the bytes came
 }
 
 type key struct{}
@@ -69,6 +72,9 @@ func (b *Budget) Spend(waited time.Duration, came, requests int) error {
 	b.waited += waited
 	b.came += int64(came)
 	b.requests += requests
+	if came > 0 {
+		b.pieces++
+	}
 	earned := time.Duration(b.came/Slowest) * time.Second
 	switch {
 	case b.waited > Wait+earned:
@@ -77,6 +83,9 @@ func (b *Budget) Spend(waited time.Duration, came, requests int) error {
 	case int64(b.requests) > Requests+b.came/PerRequest:
 		return fmt.Errorf("gave %d bytes in %d answers, expected at least %d KiB an answer after "+
 			"the first %d: it is given up", b.came, b.requests, PerRequest>>10, Requests)
+	case b.pieces > Pieces+b.came/PerPiece:
+		return fmt.Errorf("gave %d bytes in %d pieces, expected at least %d bytes a piece after the "+
+			"first %d: it is given up", b.came, b.pieces, PerPiece, Pieces)
 	}
 	return nil
 }
