@@ -164,25 +164,26 @@ func (d drawer) changed(v ordered.Value, s *shape, percent, depth int) ordered.V
 			return text(d.around(s, v.Text()))
 		}
 	case ordered.Object:
+		members := make([]ordered.Member, 0, len(v.Members())+1)
 		for _, m := range v.Members() {
 			in := s.values
 			if named := s.members[m.Key]; named != nil {
 				in = named
 			}
-			if in == nil {
-				continue
+			if in != nil {
+				m.Value = d.changed(m.Value, in, percent, depth+1)
 			}
-			if now := d.changed(m.Value, in, percent, depth+1); d.chance(percent / 4) {
-				v = v.Without(m.Key)
-			} else {
-				v = v.With(m.Key, now)
+			if in == nil || !d.chance(percent/4) {
+				members = append(members, m)
 			}
 		}
 		for _, name := range s.names {
-			if _, there := v.Get(name); !there && d.chance(percent) {
-				v = v.With(name, d.value(s.members[name], depth+1))
+			there := slices.ContainsFunc(members, func(m ordered.Member) bool { return m.Key == name })
+			if !there && d.chance(percent) {
+				members = append(members, ordered.MemberOf(name, d.value(s.members[name], depth+1)))
 			}
 		}
+		v = ordered.ObjectOf(members...)
 	case ordered.Array:
 		if s.items == nil {
 			return v

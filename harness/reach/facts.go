@@ -114,13 +114,13 @@ func (f *fact) with(o val, request bool) *fact {
 // fan is how many facts, or pieces, lie in one piece.
 const fan = 1 << fanBits
 
-const fanBits = 4
+const fanBits = 3
 
 // piece is a piece of a set of facts: the leaf of a tree, or one with the pieces below it.
 type piece struct {
 	stamp  uint64       // of the set that may change it
 	below  *[fan]*piece // nil: it has the facts
-	facts  [fan]*fact
+	facts  *[fan]*fact  // nil: it has pieces below
 	joined *piece // the piece joined with itself; nil: not known
 }
 
@@ -174,12 +174,13 @@ func (p *piece) with(stamp uint64, height, id int, f *fact) *piece {
 	case p == nil && height > 0:
 		p = &piece{stamp: stamp, below: new([fan]*piece)}
 	case p == nil:
-		p = &piece{stamp: stamp}
+		p = &piece{stamp: stamp, facts: new([fan]*fact)}
 	case p.stamp != stamp && height > 0:
 		below := *p.below
 		p = &piece{stamp: stamp, below: &below}
 	case p.stamp != stamp:
-		p = &piece{stamp: stamp, facts: p.facts}
+		facts := *p.facts
+		p = &piece{stamp: stamp, facts: &facts}
 	}
 	if height == 0 {
 		p.facts[id%fan] = f
@@ -270,7 +271,7 @@ func (p *piece) same(o *piece, height int, ks *keys) bool {
 }
 
 var (
-	noFacts  piece
+	noFacts  = piece{facts: new([fan]*fact)}
 	noPieces [fan]*piece
 )
 
@@ -320,35 +321,46 @@ func (j *joiner) join(a, b *piece, id, height int) *piece {
 		return a.joined
 	}
 	j.keys.steps++
-	joined := &piece{stamp: j.stamp}
-	if a == b {
-		joined.stamp = 0 // other sets will have it too
-	}
-	var same, other bool // as a, or as b
+	var joined *piece
 	if height > 0 {
-		joined.below = new([fan]*piece)
 		x, y := a.inner(), b.inner()
+		var below [fan]*piece
 		for i := range fan {
-			joined.below[i] = j.join(x[i], y[i], id+i<<(fanBits*height), height-1)
+			below[i] = j.join(x[i], y[i], id+i<<(fanBits*height), height-1)
 		}
-		same, other = *joined.below == *x, *joined.below == *y
+		if joined = either(a, b, below == *x, below == *y); joined == nil {
+			kept := below // the array itself stays on the stack where it is not needed
+			joined = &piece{stamp: j.stamp, below: &kept}
+		}
 	} else {
-		x, y := a.leaf(), b.leaf()
-		for i, f := range x.facts {
-			joined.facts[i] = j.fact(f, y.facts[i], id+i)
+		x, y := a.leaf().facts, b.leaf().facts
+		var facts [fan]*fact
+		for i, f := range x {
+			facts[i] = j.fact(f, y[i], id+i)
 		}
-		same, other = joined.facts == x.facts, joined.facts == y.facts
-	}
-	switch {
-	case same && a != nil:
-		joined = a
-	case other && b != nil:
-		joined = b
+		if joined = either(a, b, facts == *x, facts == *y); joined == nil {
+			kept := facts
+			joined = &piece{stamp: j.stamp, facts: &kept}
+		}
 	}
 	if a == b {
+		if joined != a {
+			joined.stamp = 0 // other sets will have it too
+		}
 		a.joined = joined
 	}
 	return joined
+}
+
+// either returns the one of two pieces that is the same as their join; nil: neither is.
+func either(a, b *piece, same, other bool) *piece {
+	switch {
+	case same && a != nil:
+		return a
+	case other && b != nil:
+		return b
+	}
+	return nil
 }
 
 // fact joins two facts about the key with an id.
