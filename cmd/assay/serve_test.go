@@ -135,7 +135,7 @@ func TestServe(t *testing.T) {
 	go func() {
 		status <- c.main([]string{"serve", "--upstream", back.URL, "--listen", "127.0.0.1:0",
 			"--template", "../../corpus/qwen3/template.jinja", "--model", "qwen",
-			"--keys", write("keys", "sk-one\nsk-two\n")})
+			"--keys", write("keys", "sk-one\nsk-two\n"), "--limit", "total=20K"})
 	}()
 	var url string
 	for deadline := time.Now().Add(time.Minute); url == ""; time.Sleep(time.Millisecond) {
@@ -150,6 +150,14 @@ func TestServe(t *testing.T) {
 		if got := postMessages(t, url, key, `{"model": "qwen", "max_tokens": 99, `+
 			`"messages": [{"role": "user", "content": "x"}]}`); got != want {
 			t.Errorf("%s: status %d, want %d", key, got, want)
+		}
+	}
+	// requests take more together than the look at the template may
+	long := strings.Repeat(`{"role": "user", "content": "x"},`, 200)
+	for range 30 {
+		if got := postMessages(t, url, "sk-one", `{"model": "qwen", "max_tokens": 9, `+
+			`"messages": [`+strings.TrimSuffix(long, ",")+`]}`); got != 200 {
+			t.Fatalf("a long request: status %d", got)
 		}
 	}
 	if most := largeBodies(t, url, "sk-one"); most > 1<<30 {
