@@ -108,7 +108,7 @@ func TestChooseOfMany(t *testing.T) {
 	if _, err := (&hub.Repo{ID: "a/b", Files: models}).Choose(""); err == nil {
 		t.Error("one of many models was chosen")
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }
