@@ -178,7 +178,8 @@ func (d drawer) changed(v ordered.Value, s *shape, percent, depth int) ordered.V
 			}
 		}
 		for _, name := range s.names {
-			there := slices.ContainsFunc(members, func(m ordered.Member) bool { return m.Key == name })
+			there := slices.ContainsFunc(members,
+				func(m ordered.Member) bool { return m.Key == name })
 			if !there && d.chance(percent) {
 				members = append(members, ordered.MemberOf(name, d.value(s.members[name], depth+1)))
 			}

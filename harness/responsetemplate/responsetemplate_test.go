@@ -323,7 +323,7 @@ func TestEndurance(t *testing.T) {
 		}
 		began := time.Now()
 		v, err := responsetemplate.Judge(read, tm)
-		if took := time.Since(began); err != nil || v.Read == v.Turns || took > 20*time.Second {
+		if took := time.Since(began); err != nil || v.Read == v.Turns || took > time.Minute {
 			t.Errorf("%s: %d of %d turns are read, %v, after %v", pattern, v.Read, v.Turns, err, took)
 		}
 	}

@@ -263,7 +263,7 @@ func TestLocal(t *testing.T) {
 	}
 	begun := time.Now()
 	post(t, url+"/v1/messages", `{`+said+`, "max_tokens": 3}`)
-	if took := time.Since(begun); took > 30*time.Second {
+	if took := time.Since(begun); took > time.Minute {
 		t.Errorf("it took %s: an answer without a client goes on", took)
 	}
 }
