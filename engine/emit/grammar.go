@@ -110,17 +110,19 @@ func triggered(out *codegen.Output) (tags ordered.Value, ok bool) {
 	if !out.Lazy {
 		return tags, false
 	}
-	g, err := out.Grammar()
-	if err != nil {
-		return tags, false
-	}
-	var triggers, each []ordered.Value
 	for i, t := range out.Triggers {
 		if t.Pattern || slices.ContainsFunc(out.Triggers[:i], func(o codegen.Trigger) bool {
 			return strings.Contains(o.Text, t.Text) || strings.Contains(t.Text, o.Text)
 		}) {
 			return tags, false
 		}
+	}
+	g, err := out.Grammar() // which takes time in proportion to the tools
+	if err != nil {
+		return tags, false
+	}
+	var triggers, each []ordered.Value
+	for _, t := range out.Triggers {
 		rest, ok := g.After(t.Text)
 		if !ok {
 			return tags, false
