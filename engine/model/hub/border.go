@@ -1,10 +1,14 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -15,8 +19,10 @@ import (
 // Where the Hub, or the proxy that leads to it, is within the network itself, its redirects may
 // stay there. A name counts for its address.
 type border struct {
-	inside func(netip.Addr) bool
-	within atomic.Bool // the Hub, or the proxy, has been reached within the network
+	inside  func(netip.Addr) bool
+	proxy   func(*http.Request) (*url.URL, error)
+	proxies sync.Map    // the addresses of proxies that requests are sent to, HOST:PORT
+	within  atomic.Bool // the Hub, or a proxy, has been reached within the network
 }
 
 // errInside is why a redirect is not followed.
@@ -38,8 +44,20 @@ func abroad(ctx context.Context) context.Context {
 	return context.WithValue(ctx, abroadKey{}, true)
 }
 
-func (b *border) dialer() *net.Dialer {
-	return &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second,
+// guard has a transport keep to the border.
+func (b *border) guard(t *http.Transport) {
+	t.Proxy = func(r *http.Request) (*url.URL, error) {
+		u, err := b.proxy(r)
+		if u != nil {
+			at := u.Port()
+			if at == "" {
+				at = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+			}
+			b.proxies.Store(net.JoinHostPort(u.Hostname(), cmp.Or(at, "1080")), true) // RFC 1928
+		}
+		return u, err
+	}
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second,
 		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(address)
 			switch {
@@ -51,4 +69,10 @@ func (b *border) dialer() *net.Dialer {
 			}
 			return nil
 		}}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if _, is := b.proxies.Load(address); is {
+			ctx = context.WithValue(ctx, abroadKey{}, nil) // the user has chosen it
+		}
+		return dialer.DialContext(ctx, network, address)
+	}
 }

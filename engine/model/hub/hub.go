@@ -247,7 +247,8 @@ func New(c Config) (*Client, error) {
 	}
 	client := &Client{endpoint: u, token: c.Token, cache: cache, offline: c.Offline, agent: c.Agent,
 		retries: c.Retries, idle: c.Idle,
-		now: c.Now, sleep: c.Sleep, pace: pace{most: c.Budget}, border: border{inside: inside}}
+		now: c.Now, sleep: c.Sleep, pace: pace{most: c.Budget}, border: border{inside: inside,
+			proxy: http.ProxyFromEnvironment}}
 	if c.Rate > 0 {
 		client.pace.every = time.Duration(float64(time.Second) / c.Rate)
 	}
@@ -268,7 +269,7 @@ func New(c Config) (*Client, error) {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.DisableCompression = true // lengths and ranges are those of the file
 		t.MaxResponseHeaderBytes = 256 << 10
-		t.DialContext = client.border.dialer().DialContext
+		client.border.guard(t)
 		transport = t
 	}
 	client.http = &http.Client{Transport: transport,
