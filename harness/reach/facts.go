@@ -121,7 +121,7 @@ type piece struct {
 	stamp  uint64       // of the set that may change it
 	below  *[fan]*piece // nil: it has the facts
 	facts  *[fan]*fact  // nil: it has pieces below
-	joined *piece // the piece joined with itself; nil: not known
+	joined *piece       // the piece joined with itself; nil: not known
 }
 
 // facts are facts by the ids of their keys, in a tree. A copy shares all pieces with its original,
