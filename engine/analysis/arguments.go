@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 )
 
 // awkward holds the characters that codecs escape.
@@ -276,7 +277,7 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	}
 	bare, ok := a.argued()
 	if first, _ := argsRange(bare.core); ok && first < 0 && b.Pair.IsZero() && !onlySpace(suffix) {
-		shared := snapEnd(commonPrefix(suffix, bare.trail), suffix, bare.trail)
+		shared := snapEnd(source.CommonPrefix(suffix, bare.trail), suffix, bare.trail)
 		if container := suffix[len(shared):]; countMarkers(container) > 0 {
 			ps, rest := cutPieces(close, len(pieces(container)))
 			suffix, close = shared, rest
@@ -548,12 +549,12 @@ func (a *argumentsPass) types(c *format.Calls) {
 	if len(leads) < 2 || !slices.ContainsFunc(leads, func(l string) bool { return l != leads[0] }) {
 		return
 	}
-	head := snapEnd(commonPrefix(leads...), leads...)
+	head := snapEnd(source.CommonPrefix(leads...), leads...)
 	var rests []string
 	for _, l := range leads {
 		rests = append(rests, l[len(head):])
 	}
-	foot := snapStart(commonSuffix(rests...), rests...)
+	foot := snapStart(source.CommonSuffix(rests...), rests...)
 	slot := format.Part{Kind: format.SlotType}
 	for i, r := range rests {
 		word := strings.TrimSuffix(r, foot)

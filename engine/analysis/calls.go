@@ -200,7 +200,7 @@ func (a *callsPass) opening(first spelling, isObject bool) string {
 	if !ok || isObject && a.objectOf(&spoken[0]) == nil || spoken[0].follows != observe.Content {
 		return lead
 	}
-	s := snapStart(commonSuffix(lead, spoken[0].lead), lead, spoken[0].lead)
+	s := snapStart(source.CommonSuffix(lead, spoken[0].lead), lead, spoken[0].lead)
 	if onlySpace(s) {
 		return lead
 	}

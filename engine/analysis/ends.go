@@ -6,13 +6,14 @@ import (
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/source"
 )
 
 // sharedEnd returns the common end of two literals that stand at the end of a turn. Where both have
 // more than the end, the end begins where the turns of others show it, unless a marker would be
 // lost before it.
 func (a *state) sharedEnd(x, y string) string {
-	shared := commonSuffix(x, y)
+	shared := source.CommonSuffix(x, y)
 	end := snapStart(shared, x, y)
 	if shared == x || shared == y {
 		return end
@@ -45,7 +46,7 @@ func (a *state) turnEnd() (end, later string) {
 	_, at = observe.Before(o.Atoms(), observe.Content)
 	between := strings.TrimPrefix(observe.After(o.Atoms(), at), close)
 	opening := observe.LeadOf(o.Atoms(), o.Probe.UserPath()+".content")
-	shared := snapEnd(commonPrefix(behind, between), behind, between)
+	shared := snapEnd(source.CommonPrefix(behind, between), behind, between)
 	if onlySpace(shared) {
 		later = a.endBefore(between, opening)
 	}
@@ -64,9 +65,10 @@ func (a *state) turnEnd() (end, later string) {
 // conversation; where the message before that one ends as answers do, the end is known by that of a
 // user's message instead.
 func (a *state) endBefore(between, opening string) string {
-	end := between[:len(between)-len(snapStart(commonSuffix(opening, between), opening, between))]
+	shared := snapStart(source.CommonSuffix(opening, between), opening, between)
+	end := between[:len(between)-len(shared)]
 	if others := strings.TrimSuffix(a.start, a.proper); onlySpace(end) {
-		end = snapEnd(commonPrefix(others, between), others, between)
+		end = snapEnd(source.CommonPrefix(others, between), others, between)
 	}
 	header := strings.Trim(a.proper, format.Space)
 	if onlySpace(end) || !onlyMarkers(end) || strings.Contains(end, header) {
@@ -120,7 +122,7 @@ func (a *state) withoutNextTurn(end string) string {
 // such a message. Both end alike; where their common end begins in the middle of the turn's end,
 // the turn ends there. A marker between brackets is left: it may as well end the text before it.
 func withoutOpening(end, between, opening string) string {
-	at := len(between) - len(snapStart(commonSuffix(opening, between), opening, between))
+	at := len(between) - len(snapStart(source.CommonSuffix(opening, between), opening, between))
 	if at >= len(end) || onlySpace(between[:at]) || onlySpace(end[at:]) || bracketed(end[at:]) > 0 {
 		return end
 	}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/source"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -60,8 +61,9 @@ func (a *headerPass) judged() bool {
 	lead, i := observe.Before(a.plain.Atoms(), observe.Content)
 	ends, end := squeeze(observe.After(a.plain.Atoms(), i)), observe.Text(bare.tail)
 	if onlySpace(added) {
-		frame := commonSuffix(observe.After(a.plain.Atoms(), i), end)
-		return a.unasked && commonPrefix(squeeze(lead), squeeze(end)) == "" && hasSentence(frame)
+		frame := source.CommonSuffix(observe.After(a.plain.Atoms(), i), end)
+		return a.unasked && source.CommonPrefix(squeeze(lead), squeeze(end)) == "" &&
+			hasSentence(frame)
 	}
 	_, follows := cutStart(observe.FirstLiteral(a.plain.tail), end)
 	return onlySpace(a.proper) && !onlySpace(end) && !follows && ends == squeeze(end)
@@ -99,7 +101,7 @@ func (a *headerPass) withTools() {
 			added = append(added, text)
 		}
 	}
-	header := snapEnd(commonPrefix(added...), added...)
+	header := snapEnd(source.CommonPrefix(added...), added...)
 	for i, text := range added {
 		added[i] = text[len(header):]
 	}
@@ -123,7 +125,7 @@ func (a *headerPass) findHeader() {
 		heads = append(heads, observe.FirstLiteral(t.tail))
 	}
 	if base.Err != nil || len(asked) == 0 {
-		shared := snapEnd(commonPrefix(heads...), heads...)
+		shared := snapEnd(source.CommonPrefix(heads...), heads...)
 		a.setHeader(shared, shared, nil)
 		return
 	}
@@ -141,7 +143,7 @@ func (a *headerPass) findHeader() {
 		header, end, a.headless = whole, from, true
 	}
 	for _, m := range moved {
-		if proper := snapStart(commonSuffix(header[len(end):], m.header), header,
+		if proper := snapStart(source.CommonSuffix(header[len(end):], m.header), header,
 			m.header); !onlySpace(proper) {
 			end = strings.TrimSuffix(header, proper)
 		}
@@ -205,14 +207,15 @@ func (a *headerPass) movedHeaders(heads []string, before string,
 	for _, o := range asked {
 		p := observe.Text(o.tail)
 		// where the header begins alike, it has not moved
-		begun := strings.TrimPrefix(commonPrefix(header, p), commonPrefix(header, before))
+		begun := strings.TrimPrefix(source.CommonPrefix(header, p),
+			source.CommonPrefix(header, before))
 		if strings.HasPrefix(first, header) && !strings.HasPrefix(p, header) &&
 			bracketed(begun) == 0 {
 			with := func(p *observe.Probe) { p.Kwargs = append(p.Kwargs, o.Probe.Kwargs...) }
 			answer := a.observe(a.plain.Probe.With(with))
 			n := 0
 			if answer.Err == nil {
-				n = endOf(commonPrefix(observe.FirstLiteral(answer.tail), p), header)
+				n = endOf(source.CommonPrefix(observe.FirstLiteral(answer.tail), p), header)
 			}
 			if n == 0 {
 				n = endOf(p, header) // nor does an answer show the text that the flag adds
@@ -274,33 +277,33 @@ func (a *headerPass) headerOfContent(shared, before string,
 // answer and a prompt without generation share.
 func (a *headerPass) alignHeader(heads []string, before string, prompts []string,
 	trim func(string) string) (header, end string) {
-	shared := commonPrefix(heads...)
-	header = commonPrefix(prompts[0], shared)
+	shared := source.CommonPrefix(heads...)
+	header = source.CommonPrefix(prompts[0], shared)
 	header = snapEnd(header, append([]string{prompts[0]}, heads...)...)
 	shared = snapEnd(shared, heads...)
 	for _, p := range prompts[1:] {
 		// A flag may change the end of the user's turn; such a prompt says nothing of the header's
 		// start.
-		if h := snapEnd(commonPrefix(header, p), header,
-			p); len(h) > len(commonPrefix(before, header)) {
+		if h := snapEnd(source.CommonPrefix(header, p), header,
+			p); len(h) > len(source.CommonPrefix(before, header)) {
 			header = h
 		}
 	}
 	header = trim(header)
-	if end = commonPrefix(before, header); end != before {
+	if end = source.CommonPrefix(before, header); end != before {
 		end = snapEnd(end, before, header)
 	}
 	if prompts[0] != before && header == end && shared != header {
 		// The added text stands after other text: look for it where the answers have it.
 		// A prompt without generation may end with a text of its own.
-		added, asked := strings.CutPrefix(commonPrefix(prompts...), before)
+		added, asked := strings.CutPrefix(source.CommonPrefix(prompts...), before)
 		if !asked && !onlySpace(end) {
 			added = strings.TrimPrefix(added, end)
 		}
 		header, end = a.headerBehind(shared, added)
 		header = snapEnd(header, shared, header+strings.TrimPrefix(added, header[len(end):]))
 		// The whole piece that the header ends with may begin before the added text does.
-		end = commonPrefix(end, header)
+		end = source.CommonPrefix(end, header)
 	}
 	return header, end
 }
@@ -332,8 +335,8 @@ func (a *headerPass) alignLoosely(heads []string, before string,
 		rest := strings.TrimPrefix(s, cut(s, header))
 		gaps = append(gaps, rest[:len(rest)-len(strings.TrimLeft(rest, format.Space))])
 	}
-	header += commonPrefix(gaps...)
-	return header, commonPrefix(end, header)
+	header += source.CommonPrefix(gaps...)
+	return header, source.CommonPrefix(end, header)
 }
 
 // CutTurn returns the turn: the text after the header in a text that follows a user's message.
@@ -388,7 +391,7 @@ func (a *headerPass) withoutOpener(header string) string {
 				if at.Kind == observe.Name && at.Call == 1 && i > 0 &&
 					body[i-1].Kind == observe.Literal {
 					return strings.TrimSuffix(header,
-						strings.Trim(commonSuffix(header, body[i-1].Text), format.Space))
+						strings.Trim(source.CommonSuffix(header, body[i-1].Text), format.Space))
 				}
 			}
 		}
@@ -401,7 +404,7 @@ func (a *headerPass) withoutOpener(header string) string {
 func (a *headerPass) headerBehind(shared, added string) (header, end string) {
 	best, at := 0, 0
 	for i := range shared {
-		if n := len(commonPrefix(shared[i:], added)); n > best {
+		if n := len(source.CommonPrefix(shared[i:], added)); n > best {
 			best, at = n, i
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 )
 
 // lab renders probes for the passes, and keeps their findings.
@@ -85,7 +86,7 @@ func (a *lab) withoutTools(p observe.Probe, tail []observe.Atom) []observe.Atom 
 		without = observe.LastLiteral(o.tail)
 	}
 	end := tail[from-1]
-	end.Text = snapEnd(commonPrefix(with, without), with, without)
+	end.Text = snapEnd(source.CommonPrefix(with, without), with, without)
 	return append(slices.Clone(tail[:from-1]), end)
 }
 

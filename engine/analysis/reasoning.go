@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/source"
 	"slices"
 	"strings"
 
@@ -71,7 +72,7 @@ func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, c
 	open, at := observe.Before(with.body, observe.Reasoning)
 	between := observe.After(with.body, at)
 	bare, _ := observe.Before(without.body, next...)
-	rest := snapStart(commonSuffix(between, bare), between, bare)
+	rest := snapStart(source.CommonSuffix(between, bare), between, bare)
 	last := at+2 >= len(with.body) // nothing but the turn's end is written after reasoning
 	if !last && !onlySpace(strings.TrimSuffix(between, rest)) {
 		if onlySpace(rest) {
@@ -106,7 +107,7 @@ func (a *reasoningPass) closeBeforeCalls(close string) string {
 	}
 	_, at := observe.Before(a.acted.body, observe.Reasoning)
 	acts := observe.After(a.acted.body, at)
-	shared := snapEnd(commonPrefix(close, acts), close, acts)
+	shared := snapEnd(source.CommonPrefix(close, acts), close, acts)
 	if rest := close[len(shared):]; countMarkers(shared) == 0 || onlySpace(rest) {
 		return close
 	}
@@ -329,8 +330,8 @@ func (a *reasoningPass) pairsOfFlags(r *format.Reasoning) {
 		if off.Err != nil || on.Err != nil || on.String == off.String {
 			continue
 		}
-		head := commonPrefix(off.String, on.String)
-		tail := commonSuffix(off.String[len(head):], on.String[len(head):])
+		head := source.CommonPrefix(off.String, on.String)
+		tail := source.CommonSuffix(off.String[len(head):], on.String[len(head):])
 		pairs := emptyPairs(on.String[len(head) : len(on.String)-len(tail)])
 		if len(pairs) == 0 {
 			continue

@@ -8,48 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/source"
 )
-
-// commonPrefix returns the longest common prefix of texts that ends between characters.
-func commonPrefix(texts ...string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	p := texts[0]
-	for _, s := range texts[1:] {
-		n := 0
-		for n < len(p) && n < len(s) && p[n] == s[n] {
-			n++
-		}
-		p = p[:n]
-	}
-	for p != "" {
-		if r, n := utf8.DecodeLastRuneInString(p); r != utf8.RuneError || n != 1 {
-			break
-		}
-		p = p[:len(p)-1]
-	}
-	return p
-}
-
-// commonSuffix returns the longest common suffix of texts that starts between characters.
-func commonSuffix(texts ...string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	p := texts[0]
-	for _, s := range texts[1:] {
-		n := 0
-		for n < len(p) && n < len(s) && p[len(p)-1-n] == s[len(s)-1-n] {
-			n++
-		}
-		p = p[len(p)-n:]
-	}
-	for p != "" && !utf8.RuneStart(p[0]) {
-		p = p[1:]
-	}
-	return p
-}
 
 // maxMarker bounds a bracketed marker, in bytes.
 const maxMarker = 80
@@ -280,7 +240,7 @@ func isWordRune(r rune) bool {
 // (it then ends every tag). inner is the part of the text after that precedes the turn's end, where
 // that is known.
 func divide(lead, between, behind, opening string, inner ...string) (open, sep, close string) {
-	open, close = commonSuffix(lead, between), commonPrefix(between, behind)
+	open, close = source.CommonSuffix(lead, between), source.CommonPrefix(between, behind)
 	if close+open == between && !onlySpace(open) && !onlySpace(close) {
 		return open, "", close // they meet, so that neither is cut in a word
 	}
@@ -395,7 +355,7 @@ func squeeze(s string) string {
 
 // leadingSpace returns the white space that all texts begin with.
 func leadingSpace(texts []string) string {
-	shared := commonPrefix(texts...)
+	shared := source.CommonPrefix(texts...)
 	return shared[:len(shared)-len(strings.TrimLeft(shared, format.Space))]
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // MaxRules bounds how many rules a [Builder] makes.
@@ -376,24 +378,13 @@ func (b *Builder) words(words []string, skip, depth int) Element {
 		if run == 1 {
 			choices = append(choices, b.Lit(word))
 		} else {
-			shared := commonPrefix(word, words[run-1][skip:])
+			shared := source.CommonPrefix(word, words[run-1][skip:])
 			choices = append(choices,
 				b.Seq(b.Lit(shared), b.words(words[:run], skip+len(shared), depth+1)))
 		}
 		words = words[run:]
 	}
 	return b.Alt(choices...)
-}
-
-func commonPrefix(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
-		n--
-	}
-	return a[:n]
 }
 
 // Space matches the white space that models write between JSON tokens: nothing, one blank, or one

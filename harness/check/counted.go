@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
@@ -228,7 +229,7 @@ func checkStart(s *Subject, find finder) {
 		if n++; n == 1 {
 			start = t.text
 		}
-		start = commonPrefix(start, t.text)
+		start = source.CommonPrefix(start, t.text)
 		marked = marked && beginsMarked(t)
 	}
 	if n >= few && marked {
@@ -249,7 +250,7 @@ func checkStart(s *Subject, find finder) {
 			continue
 		}
 		bos := t.t.BOS
-		if commonPrefix(start, t.text) == "" ||
+		if source.CommonPrefix(start, t.text) == "" ||
 			strings.HasPrefix(start, bos) && !strings.HasPrefix(t.text, bos) {
 			find(t.at(0), "a prompt with tools begins with %s, and without with %s: "+
 				"%s\nconversation: %s", jsonString(firstWord(t.text)),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/rule"
 )
 
@@ -163,6 +164,6 @@ func isPlural(name, singular string) bool {
 
 // without reports whether long is short with one letter more.
 func without(long, short string) bool {
-	i := len(commonPrefix(long, short))
+	i := len(source.CommonPrefix(long, short))
 	return long[i+1:] == short[i:]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
@@ -228,7 +229,7 @@ func (s *Subject) checkReasoningAsked(find finder) {
 			if n++; n == 1 {
 				space = white
 			}
-			space = commonPrefix(space, white)
+			space = source.CommonPrefix(space, white)
 		}
 	}
 	for _, mode := range thinkingModes() {
@@ -266,13 +267,13 @@ func (s *Subject) answerHeaders() (answer, turn string) {
 			strings.TrimSpace(between) == "" {
 			continue
 		}
-		if turn = commonPrefix(turn, between); first {
+		if turn = source.CommonPrefix(turn, between); first {
 			turn, first = between, false
 		}
 		if g.after == conversation.Answer && answer == "" {
 			answer = strings.TrimSpace(between)
 		} else if g.after == conversation.Answer {
-			answer = commonPrefix(answer, strings.TrimSpace(between))
+			answer = source.CommonPrefix(answer, strings.TrimSpace(between))
 		}
 	}
 	return answer, turn
@@ -353,7 +354,7 @@ func checkCallsClosed(s *Subject, find finder) {
 		}
 		one := len(calls) == 1
 		if _, ok := some[one]; ok {
-			ends[one] = commonSuffix(ends[one], g.text)
+			ends[one] = source.CommonSuffix(ends[one], g.text)
 			continue
 		}
 		ends[one], some[one] = g.text, g
@@ -366,12 +367,4 @@ func checkCallsClosed(s *Subject, find finder) {
 	find(g.in.at(len(g.in.text)-1), "one call ends with %s, several end with "+
 		"%s\nconversations: %s; %s", jsonString(one), jsonString(several), some[true].in.Name,
 		g.in.Name)
-}
-
-func commonSuffix(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
-		n++
-	}
-	return a[len(a)-n:]
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // turnRules compare the text between two messages with the text between others: a turn ends as it
@@ -65,7 +67,7 @@ func learnFrame(gaps []gap) (frame, bool) {
 		}
 	}
 	if call, ok := f.headers[conversation.Call]; ok { // the speaker is the same
-		f.headers[conversation.Call] = commonPrefix(call, f.headers[conversation.Answer])
+		f.headers[conversation.Call] = source.CommonPrefix(call, f.headers[conversation.Answer])
 	}
 	for kind, header := range f.headers {
 		if strings.TrimSpace(header) == "" || strings.HasPrefix(header, hole) {
@@ -133,7 +135,7 @@ func plain(k conversation.Kind) bool {
 // meet keeps the common beginning of all texts of a kind.
 func meet(texts map[conversation.Kind]string, k conversation.Kind, text string) {
 	if known, ok := texts[k]; ok {
-		text = commonPrefix(known, text)
+		text = source.CommonPrefix(known, text)
 	}
 	texts[k] = text
 }
@@ -340,7 +342,7 @@ func (f frame) start() string {
 		if n++; n == 1 {
 			start = header
 		}
-		start = commonPrefix(start, header)
+		start = source.CommonPrefix(start, header)
 	}
 	start = strings.TrimSpace(start)
 	open := strings.LastIndexAny(start, "<[")
@@ -525,15 +527,6 @@ func (g gap) of(text string) (first, last int) {
 		return -1, -1
 	}
 	return g.at + strings.Index(own, text), g.at + strings.LastIndex(own, text)
-}
-
-// commonPrefix is the longest text that both begin with.
-func commonPrefix(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return a[:n]
 }
 
 // findGaps returns the gaps of all conversations of the protocol, without a text that the template

@@ -7,6 +7,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/verify"
 )
 
@@ -28,7 +29,7 @@ func Anchors(t *engine.Template) []string {
 		case i == 0:
 			shared = prompt
 		default:
-			shared = commonEnd(shared, prompt)
+			shared = source.CommonSuffix(shared, prompt)
 		}
 	}
 	if !strings.ContainsFunc(shared, unicode.IsLetter) {
@@ -58,13 +59,4 @@ func afterResult(t *engine.Template, n int, result string) (text string, ok bool
 		return "", false
 	}
 	return strings.CutSuffix(prompt.Text, prefill)
-}
-
-// commonEnd returns the text with which both texts end.
-func commonEnd(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
-		n++
-	}
-	return strings.ToValidUTF8(a[len(a)-n:], "")
 }
