@@ -395,8 +395,9 @@ func (b *builder) prov(p *prov, n int) {
 		r := p.run
 		r.n = n
 		b.runs = appendRun(b.runs, r)
-	default:
-		b.runs = appendRuns(slices.Grow(b.runs, len(p.runs)), p.runs, 0, n)
+	case len(p.runs) > 0: // a template that joins texts again and again copies the runs each time
+		b.runs = appendRun(slices.Grow(b.runs, len(p.runs)), p.runs[0])
+		b.runs = append(b.runs, p.runs[1:]...) // no two of them are of one origin
 	}
 }
 
