@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
@@ -504,7 +506,7 @@ var given = []string{"messages", "tools", "add_generation_prompt", "bos_token", 
 // learn notes the words of the template's own in a prompt.
 func (g *grown) learn(o chattemplate.Observation) {
 	for words := range ownWords(o) {
-		g.known[key(words)] = true
+		g.known[string(appendKey(nil, words))] = true
 		for _, w := range words {
 			g.known[w.text] = true
 		}
@@ -514,8 +516,9 @@ func (g *grown) learn(o chattemplate.Observation) {
 // news returns where a prompt has words of the template's own that follow each other nowhere else:
 // the first that is new itself, if one is.
 func (g *grown) news(o chattemplate.Observation) (int, bool) {
+	var buf []byte // for the keys, most of which are known
 	for words := range ownWords(o) {
-		if g.known[key(words)] {
+		if buf = appendKey(buf[:0], words); g.known[string(buf)] {
 			continue
 		}
 		for _, w := range words {
@@ -534,13 +537,12 @@ type ownWord struct {
 	off  int
 }
 
-// key is the key of words that follow each other.
-func key(words []ownWord) string {
-	var b strings.Builder
+// appendKey appends the key of words that follow each other.
+func appendKey(key []byte, words []ownWord) []byte {
 	for _, w := range words {
-		b.WriteString(w.text + " ")
+		key = append(append(key, w.text...), ' ')
 	}
-	return b.String()
+	return key
 }
 
 // ownWords yields three words after each other of each stretch of a prompt that is the template's
@@ -551,12 +553,20 @@ func ownWords(o chattemplate.Observation) iter.Seq[[]ownWord] {
 		stretch := func(from, to int) bool {
 			words = words[:0]
 			text := o.String[from:to]
-			for _, at := range word.FindAllStringIndex(text, -1) {
-				w := ownWord{text[at[0]:at[1]], from + at[0]}
-				if '0' <= w.text[0] && w.text[0] <= '9' {
+			for i := 0; i < len(text); {
+				r, n := utf8.DecodeRuneInString(text[i:])
+				w := ownWord{text[i : i+n], from + i}
+				switch {
+				case isDigit(r):
+					n = spanOf(text[i:], isDigit)
 					w.text = "0"
+				case isLetter(r):
+					n = spanOf(text[i:], isLetter)
+					w.text = text[i : i+n]
 				}
-				words = append(words, w)
+				if i += n; isDigit(r) || unicode.IsLetter(r) {
+					words = append(words, w)
+				}
 			}
 			for i := range max(len(words)-2, min(len(words), 1)) {
 				if !yield(words[i:min(i+3, len(words))]) {
@@ -579,8 +589,19 @@ func ownWords(o chattemplate.Observation) iter.Seq[[]ownWord] {
 	}
 }
 
-// word matches a word or a number; of scripts without spaces a letter each.
-var word = regexp.MustCompile(`[0-9]+|[A-Za-z]+|\pL`)
+// A word is one of ASCII letters, a number, or a letter of any other script: some of them have no
+// spaces.
+
+func isDigit(r rune) bool  { return '0' <= r && r <= '9' }
+func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
+
+// spanOf is the length of the beginning of a text all of which is of a kind.
+func spanOf(text string, kind func(rune) bool) int {
+	if i := strings.IndexFunc(text, func(r rune) bool { return !kind(r) }); i >= 0 {
+		return i
+	}
+	return len(text)
+}
 
 // numbers returns the whole numbers that a template names, without those that indent JSON and those
 // that it compares with switches alone.

@@ -124,12 +124,12 @@ func (s *Subject) findLooks(find finder) bool {
 		return false
 	}
 	for words := range ownWords(base) {
-		usual[key(words)]++
+		usual[string(appendKey(nil, words))]++
 	}
 	more := func(o chattemplate.Observation) (int, bool) {
 		there := map[string]int{}
 		for words := range ownWords(o) {
-			k := key(words)
+			k := string(appendKey(nil, words))
 			if there[k]++; there[k] > usual[k] {
 				return words[0].off, true
 			}
