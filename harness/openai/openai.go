@@ -104,7 +104,8 @@ type Client struct {
 	key    string
 	limits Limits
 	http   *http.Client
-	all    atomic.Int64 // bytes of all answers
+	all    atomic.Int64  // bytes of all answers
+	large  chan struct{} // one for each large event that is being read
 }
 
 // New returns a client of the server at an address, which may end in /v1. The key may be empty.
@@ -127,7 +128,8 @@ func New(address, key string, l Limits) (*Client, error) {
 	transport.MaxResponseHeaderBytes = 256 << 10
 	transport.DisableCompression = true // a short answer could unfold to a long one
 	root := strings.TrimSuffix(strings.TrimSuffix(u.String(), "/"), "/v1")
-	return &Client{root: root, key: key, limits: l.orDefault(), http: &http.Client{
+	large := make(chan struct{}, largeEvents)
+	return &Client{root: root, key: key, limits: l.orDefault(), large: large, http: &http.Client{
 		Transport: transport,
 		CheckRedirect: func(*http.Request,
 			[]*http.Request) error {

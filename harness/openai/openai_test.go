@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,6 +122,54 @@ func TestAll(t *testing.T) {
 		if errors.Is(err, openai.ErrTooLarge) != (i > 1) {
 			t.Errorf("answer %d: %v", i+1, err)
 		}
+	}
+}
+
+// TestLargeEvents has more streams with large events than are read at once.
+func TestLargeEvents(t *testing.T) {
+	const streams = 20
+	c := serve(t, openai.Limits{}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", openai.EventStream)
+		long := `data: {"a":"` + strings.Repeat("x", 50_000) + `"}` + "\n\n"
+		io.WriteString(w, long+"data: {}\n\n"+long)
+	})
+	var reading, most, ended atomic.Int32
+	seen := make(chan struct{}, streams)
+	more := make(chan struct{})
+	var all sync.WaitGroup
+	for range streams {
+		all.Go(func() {
+			events, _, err := c.Events(t.Context(), "/v1/chat/completions", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer events.Close()
+			if _, err := events.Next(); err != nil {
+				t.Error(err)
+			}
+			now := reading.Add(1)
+			for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+			}
+			seen <- struct{}{}
+			<-more
+			reading.Add(-1)
+			for range 2 {
+				if _, err := events.Next(); err != nil {
+					t.Error(err)
+				}
+			}
+			ended.Add(1)
+		})
+	}
+	for range 8 {
+		<-seen
+	}
+	time.Sleep(100 * time.Millisecond) // in which one more would come
+	close(more)
+	all.Wait()
+	if most.Load() > 8 || ended.Load() != streams {
+		t.Errorf("%d large events at once, %d streams came to their end", most.Load(), ended.Load())
 	}
 }
 

@@ -41,6 +41,7 @@ type EventReader struct {
 	data   []string
 	size   int  // of data, in bytes of memory
 	late   bool // [DONE] came
+	large  bool // the event that was returned last is one of the client's few large ones
 }
 
 // Events sends a body to a path and returns the stream that comes, whose header is there by then;
@@ -64,7 +65,36 @@ func (c *Client) Events(ctx context.Context, path string, body []byte) (*EventRe
 }
 
 // Close ends the stream, and the work that the server does for it.
-func (e *EventReader) Close() { e.reply.close() }
+func (e *EventReader) Close() {
+	e.letGo()
+	e.reply.close()
+}
+
+// largeEvent is the length of an event, in bytes, from which on few are read at once: an event's
+// values may take twenty times its length.
+const (
+	largeEvent  = 32 << 10
+	largeEvents = 8
+)
+
+// keep waits until a large event may be read.
+func (e *EventReader) keep() error {
+	select {
+	case e.reply.c.large <- struct{}{}:
+		e.large = true
+		return nil
+	case <-e.reply.ctx.Done():
+		return context.Cause(e.reply.ctx)
+	}
+}
+
+// letGo has another large event take the place of this one.
+func (e *EventReader) letGo() {
+	if e.large {
+		<-e.reply.c.large
+		e.large = false
+	}
+}
 
 // Buffered reports whether more of the stream has come already.
 func (e *EventReader) Buffered() bool { return e.lines.r.Buffered() > 0 }
@@ -72,8 +102,10 @@ func (e *EventReader) Buffered() bool { return e.lines.r.Buffered() > 0 }
 // lineCost is the memory of a line of an event besides its text, in bytes.
 const lineCost = 16
 
-// Next returns the next event; [io.EOF] where the stream ends between two events.
+// Next returns the next event; [io.EOF] where the stream ends between two events. A client reads
+// few long events at once, each of them until its stream is asked for the next one.
 func (e *EventReader) Next() (Event, error) {
+	e.letGo()
 	c := e.reply.c
 	for {
 		if e.number++; e.number > c.limits.Lines {
@@ -131,6 +163,11 @@ func (e *EventReader) event(data []string) (Event, error) {
 	if text == done {
 		e.late, event.Done = true, true
 		return event, nil
+	}
+	if len(text) > largeEvent {
+		if err := e.keep(); err != nil {
+			return event, err
+		}
 	}
 	v, err := ordered.ParseString(text)
 	if err != nil {
