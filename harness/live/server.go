@@ -20,7 +20,6 @@ import (
 // The paths of a server's API.
 const (
 	pathComplete = "/v1/completions"
-	pathModels   = "/v1/models"
 	// llama.cpp's: the server's parts, the template among them
 	pathProperties = "/props"
 	pathRender     = "/apply-template" // llama.cpp's: a request's prompt
@@ -110,9 +109,6 @@ var ErrNoServer = errors.New("this is no OpenAI-compatible server")
 // some 30 kB.
 const maxTemplate = 4 << 20
 
-// maxName bounds the name of a model, in bytes, which stands in every result.
-const maxName = 1 << 10
-
 // AskProperties asks a server for its properties. Only the list of models is a part of OpenAI's
 // API; the error of a server that lists none wraps [ErrNoServer], and its other answers are
 // returned all the same.
@@ -133,21 +129,10 @@ func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 		return p, fmt.Errorf("%s%s gives a template of %d bytes, "+
 			"which is no template", c.Root(), pathProperties, len(p.Template))
 	}
-	if a, err = c.Get(ctx, pathModels); err != nil {
-		return p, err
+	if p.Model, err = c.FirstModel(ctx); errors.Is(err, openai.ErrNoModel) {
+		err = fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
-	if models := a.JSON.At("data").Items(); a.OK() && len(models) > 0 {
-		p.Model = models[0].At("id").Text()
-	}
-	if len(p.Model) > maxName {
-		return p, fmt.Errorf("%s%s lists a model whose name has %d bytes, which is no name", c.Root(),
-			pathModels, len(p.Model))
-	}
-	if p.Model == "" {
-		return p, fmt.Errorf("%w: %s%s lists no model: %s", ErrNoServer, c.Root(), pathModels,
-			a.Fault())
-	}
-	return p, nil
+	return p, err
 }
 
 // run is one run of the battery.

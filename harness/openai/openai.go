@@ -171,6 +171,35 @@ func (a *Answer) Fault() string {
 	return fmt.Sprintf("HTTP status %d with the body %s", a.Status, Excerpt(a.Body))
 }
 
+// pathModels is the path of the list of models.
+const pathModels = "/v1/models"
+
+// maxName bounds the name of a model, in bytes, which stands in requests, logs and results.
+const maxName = 1 << 10
+
+// ErrNoModel is why there is no first model.
+var ErrNoModel = errors.New("lists no model")
+
+// FirstModel returns the name of the first model that the server lists. The error wraps
+// [ErrNoModel] where it lists none.
+func (c *Client) FirstModel(ctx context.Context) (string, error) {
+	a, err := c.Get(ctx, pathModels)
+	if err != nil {
+		return "", err
+	}
+	if models := a.JSON.At("data").Items(); a.OK() && len(models) > 0 {
+		name := models[0].At("id").Text()
+		if len(name) > maxName {
+			return "", fmt.Errorf("%s%s lists a model whose name has %d bytes, which is no name",
+				c.Root(), pathModels, len(name))
+		}
+		if name != "" {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("%s%s %w: %s", c.Root(), pathModels, ErrNoModel, a.Fault())
+}
+
 // Get asks for a path below the root.
 func (c *Client) Get(ctx context.Context, path string) (*Answer, error) {
 	return c.whole(ctx, http.MethodGet, path, nil)

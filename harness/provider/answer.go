@@ -237,15 +237,4 @@ func (g *gatherer) answer() *answer {
 }
 
 // FirstModel returns the first model that the provider lists.
-func (c *Client) FirstModel(ctx context.Context) (string, error) {
-	a, err := c.whole.Get(ctx, "/v1/models")
-	if err != nil {
-		return "", err
-	}
-	if models := a.JSON.At("data").Items(); a.OK() && len(models) > 0 {
-		if name := models[0].At("id").Text(); name != "" {
-			return name, nil
-		}
-	}
-	return "", fmt.Errorf("%s/v1/models lists no model: %s", c.Root(), a.Fault())
-}
+func (c *Client) FirstModel(ctx context.Context) (string, error) { return c.whole.FirstModel(ctx) }

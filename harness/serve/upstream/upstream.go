@@ -82,7 +82,7 @@ func Open(ctx context.Context, c *openai.Client, o Options) (*Backend, error) {
 			strings.Join(Dialects(), ", "))
 	}
 	if b.model == "" {
-		if b.model, err = firstModel(ctx, c); err != nil {
+		if b.model, err = c.FirstModel(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -123,17 +123,6 @@ func Detect(ctx context.Context, c *openai.Client) (string, error) {
 		}
 	}
 	return "openai", nil
-}
-
-func firstModel(ctx context.Context, c *openai.Client) (string, error) {
-	a, err := c.Get(ctx, "/v1/models")
-	if err != nil {
-		return "", err
-	}
-	if models := a.JSON.At("data").Items(); a.OK() && len(models) > 0 {
-		return models[0].At("id").Text(), nil
-	}
-	return "", fmt.Errorf("%s/v1/models lists no model: %s", c.Root(), a.Fault())
 }
 
 // Model is the name of the upstream's model.
