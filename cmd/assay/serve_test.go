@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime/metrics"
 	"strings"
 	"sync"
@@ -17,26 +15,6 @@ import (
 
 	"github.com/goassay/assay/harness/serve/servetest"
 )
-
-// printed collects the output of a command that still runs.
-type printed struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (p *printed) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.Write(text)
-}
-
-func (p *printed) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.String()
-}
-
-var servedAt = regexp.MustCompile(`served at (http://\S+)`)
 
 // postMessages sends a server a request with a key, and returns the status of the answer.
 func postMessages(t *testing.T, url, key, body string) (status int) {
@@ -123,7 +101,7 @@ func TestServe(t *testing.T) {
 		return path
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	var errs printed
+	var errs servetest.Printed
 	c := &call{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, base: ctx,
 		getenv: func(name string) string {
 			if name == sealKeyVariable {
@@ -139,10 +117,7 @@ func TestServe(t *testing.T) {
 	}()
 	var url string
 	for deadline := time.Now().Add(time.Minute); url == ""; time.Sleep(time.Millisecond) {
-		if m := servedAt.FindStringSubmatch(errs.String()); m != nil {
-			url = m[1]
-		}
-		if time.Now().After(deadline) {
+		if url = errs.Address(); url == "" && time.Now().After(deadline) {
 			t.Fatal(errs.String())
 		}
 	}

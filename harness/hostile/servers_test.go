@@ -25,6 +25,7 @@ import (
 
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/fakehub"
+	"github.com/goassay/assay/harness/serve/servetest"
 )
 
 // flood writes to a connection until the client has had enough, at most so many bytes.
@@ -224,7 +225,7 @@ type spent struct {
 
 // spend runs the program. Where use is set it is called with the output, and the program ends when
 // it returns.
-func spend(t *testing.T, program string, use func(out *printed), env []string,
+func spend(t *testing.T, program string, use func(out *servetest.Printed), env []string,
 	args ...string) spent {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
@@ -232,7 +233,7 @@ func spend(t *testing.T, program string, use func(out *printed), env []string,
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append([]string{"HOME=" + cmd.Dir, "PATH=/nowhere", "NO_COLOR=1"}, env...)
-	var out printed
+	var out servetest.Printed
 	cmd.Stdout, cmd.Stderr = &out, &out
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -256,34 +257,12 @@ func spend(t *testing.T, program string, use func(out *printed), env []string,
 // interrupted is the exit status after a signal.
 const interrupted = 130
 
-// printed is the output of a program so far.
-type printed struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (p *printed) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.Write(b)
-}
-
-func (p *printed) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.String()
-}
-
-var servedAt = regexp.MustCompile(`is served at (http://127\.0\.0\.1:\d+)\n`)
-
 // chatWith asks a server that starts for answers in every protocol, in one piece and as a stream,
 // three at once.
-func chatWith(t *testing.T, out *printed) {
+func chatWith(t *testing.T, out *servetest.Printed) {
 	var at string
 	for deadline := time.Now().Add(hang); at == ""; time.Sleep(5 * time.Millisecond) {
-		if m := servedAt.FindStringSubmatch(out.String()); m != nil {
-			at = m[1]
-		} else if time.Now().After(deadline) {
+		if at = out.Address(); at == "" && time.Now().After(deadline) {
 			t.Fatal(out.String())
 		}
 	}
@@ -400,7 +379,7 @@ func TestServers(t *testing.T) {
 		path *regexp.Regexp
 		env  func(url string) []string
 		args func(url string) []string
-		use  func(*testing.T, *printed)
+		use  func(*testing.T, *servetest.Printed)
 		fine bool // the command may go on without the wrong answer
 	}{
 		{name: "probe", well: wellServer, path: nothing, args: func(url string) []string {
@@ -462,9 +441,9 @@ func TestServers(t *testing.T) {
 				if door.env != nil {
 					env = door.env(at)
 				}
-				var use func(*printed)
+				var use func(*servetest.Printed)
 				if door.use != nil {
-					use = func(out *printed) { door.use(t, out) }
+					use = func(out *servetest.Printed) { door.use(t, out) }
 				}
 				s := spend(t, program, use, env, door.args(at)...)
 				if met.Load() == 0 {
