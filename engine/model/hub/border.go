@@ -49,11 +49,8 @@ func (b *border) guard(t *http.Transport) {
 	t.Proxy = func(r *http.Request) (*url.URL, error) {
 		u, err := b.proxy(r)
 		if u != nil {
-			at := u.Port()
-			if at == "" {
-				at = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-			}
-			b.proxies.Store(net.JoinHostPort(u.Hostname(), cmp.Or(at, "1080")), true) // RFC 1928
+			at := cmp.Or(port(u), "1080") // RFC 1928
+			b.proxies.Store(net.JoinHostPort(u.Hostname(), at), true)
 		}
 		return u, err
 	}

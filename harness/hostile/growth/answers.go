@@ -146,7 +146,7 @@ func partOf(no int) string {
 		gguf.Pair{Key: "tokenizer.chat_template", Value: gguf.Text(small)})
 }
 
-// parts are folders with many parts of one model, or parts with long headers.
+// parts are folders with many parts of one model.
 var parts = []generator{
 	{"parts", func(n int) string { return strings.Repeat("p", n/len(partOf(0))*len(partOf(0))) }},
 }
