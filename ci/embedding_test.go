@@ -9,16 +9,23 @@ import (
 	"testing"
 )
 
-var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+var (
+	goBlock     = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+	outputBlock = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
+)
 
-// goCode returns the one block of Go that a page shows.
-func goCode(t *testing.T, page string) string {
+// goCode returns the two blocks of Go that a page shows, the program and the handler, and what the
+// program prints.
+func goCode(t *testing.T, page string) (program, handler, output string) {
 	t.Helper()
-	blocks := goBlock.FindAllStringSubmatch(readFile(t, page), -1)
-	if len(blocks) != 1 {
-		t.Fatalf("%s has %d blocks of Go, expected one", page, len(blocks))
+	text := readFile(t, page)
+	blocks := goBlock.FindAllStringSubmatch(text, -1)
+	outputs := outputBlock.FindAllStringSubmatch(text, -1)
+	if len(blocks) != 2 || len(outputs) != 1 {
+		t.Fatalf("%s has %d blocks of Go and %d of output, expected two and one", page,
+			len(blocks), len(outputs))
 	}
-	return blocks[0][1]
+	return blocks[0][1], blocks[1][1], outputs[0][1]
 }
 
 // scratchModule makes a module that replaces this one by the checkout, with files, and returns a
@@ -52,20 +59,40 @@ func scratchModule(t *testing.T, files map[string]string) func(args ...string) s
 	}
 }
 
-// readmeLines is how long README's code may be.
-const readmeLines = 15
-
-// TestEmbedding compiles README's code and the handler of docs/embedding.md in a module of its own,
-// and puts requests to the handler.
-func TestEmbedding(t *testing.T) {
-	readme := goCode(t, "../README.md")
-	if n := strings.Count(readme, "\n"); n > readmeLines {
-		t.Errorf("README's code has %d lines, at most %d are meant", n, readmeLines)
+// TestEmbeddingProgram runs the program of docs/embedding.md as it stands, in a module of its own.
+func TestEmbeddingProgram(t *testing.T) {
+	t.Parallel()
+	program, _, want := goCode(t, "../docs/embedding.md")
+	run := scratchModule(t, map[string]string{"main.go": program})
+	run("mod", "tidy")
+	run("vet", ".")
+	if got := run("run", "."); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	program := strings.NewReplacer("$README", strings.ReplaceAll(readme, "\n", "\n\t"), "$TEMPLATE",
-		"`"+readFile(t, "../corpus/hermes/template.jinja")+"`").Replace(embedder)
+}
+
+// TestEmbeddingC demands that docs/embedding.md shows the program in C and what it prints as they
+// are; `make libassay` builds and runs it.
+func TestEmbeddingC(t *testing.T) {
+	t.Parallel()
+	page := readFile(t, "../docs/embedding.md")
+	for file, language := range map[string]string{"example.c": "c", "example.txt": "json"} {
+		text := readFile(t, "../cmd/libassay/testdata/"+file)
+		if !strings.Contains(page, "\n```"+language+"\n"+text+"```\n") {
+			t.Errorf("docs/embedding.md does not show %s as it is", file)
+		}
+	}
+}
+
+// TestEmbedding compiles the handler of docs/embedding.md in a module of its own, and puts requests
+// to it.
+func TestEmbedding(t *testing.T) {
+	t.Parallel()
+	_, handler, _ := goCode(t, "../docs/embedding.md")
+	program := strings.ReplaceAll(embedder, "$TEMPLATE",
+		"`"+readFile(t, "../corpus/hermes/template.jinja")+"`")
 	run := scratchModule(t,
-		map[string]string{"handler.go": goCode(t, "../docs/embedding.md"), "main.go": program})
+		map[string]string{"handler.go": handler, "main.go": program})
 	run("mod", "tidy")
 	run("vet", ".")
 	const want = "testdata/embedding.txt"
@@ -85,7 +112,7 @@ func TestEmbedding(t *testing.T) {
 const embedder = `package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"iter"
 	"net/http"
@@ -97,7 +124,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 )
 
-const source = $TEMPLATE
+const text = $TEMPLATE
 
 // parrot writes a call where the request has tools, in pieces of seven bytes.
 type parrot struct{}
@@ -121,13 +148,9 @@ func say(text string, reason chat.FinishReason) iter.Seq2[[]byte, chat.FinishRea
 	}
 }
 
-// answer is the code of the README.
-func answer(template *engine.Template, envelope chat.Envelope, body []byte, generate func(prompt string, stops []string) iter.Seq2[[]byte, chat.FinishReason], send func(chat.Chunk)) error {
-	$README
-}
-
 func main() {
-	template, err := engine.Compile(engine.Source{Name: "template.jinja", Text: source, BOS: "<s>", EOS: "<|im_end|>"}, engine.Options{})
+	source := engine.Source{Name: "template.jinja", Text: text, BOS: "<s>", EOS: "<|im_end|>"}
+	template, err := engine.Compile(context.Background(), source, engine.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -146,14 +169,5 @@ func main() {
 		fmt.Println(w.Code, w.Header().Get("Content-Type"))
 		fmt.Println(strings.TrimSpace(strings.ReplaceAll(w.Body.String(), "\n\n", "\n")))
 	}
-	send := func(c chat.Chunk) {
-		text, err := json.Marshal(c.Delta)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(string(text), c.Finish)
-	}
-	err = answer(template, chat.Envelope{}, []byte("{"+user+"}"), func(string, []string) iter.Seq2[[]byte, chat.FinishReason] { return say("It rains.", chat.FinishStop) }, send)
-	fmt.Println(err)
 }
 `

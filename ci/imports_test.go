@@ -29,12 +29,15 @@ var policy = map[string][]string{
 	"words":         {},
 
 	// the left half: templates
-	"jinja/syntax": {"source"},
-	"jinja":        {"internal/slab", "jinja/syntax", "ordered", "source"},
-	"chattemplate": {"jinja", "ordered", "source", "words"},
-	"observe":      {"chattemplate", "chat", "format", "jinja", "ordered"},
-	"caps":         {"chattemplate", "chat", "format", "observe", "ordered"},
-	"analysis":     {"chat", "chattemplate", "format", "jinja", "observe", "ordered", "source"},
+	"jinja/syntax":     {"source"},
+	"jinja/flow":       {"jinja/syntax", "source"},
+	"jinja/flow/reach": {"jinja/flow", "jinja/syntax", "source"},
+	"jinja":            {"internal/slab", "jinja/flow", "jinja/syntax", "ordered", "source"},
+	"chattemplate":     {"jinja", "jinja/flow", "ordered", "source", "words"},
+	"internal/observe": {"chattemplate", "chat", "format", "jinja", "ordered"},
+	"caps":             {"chattemplate", "chat", "format", "internal/observe", "ordered"},
+	"internal/analysis": {"chat", "chattemplate", "format", "jinja", "internal/observe",
+		"ordered", "source"},
 
 	// the right half: output
 	"schema":  {"internal/slab", "ordered", "source"},
@@ -52,10 +55,10 @@ var policy = map[string][]string{
 		"vocab"},
 
 	// above both
-	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf", "jinja",
-		"ordered", "source", "spell", "stream"},
-	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja",
-		"observe", "ordered", "peg/vm", "source",
+	"verify": {"internal/analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf",
+		"jinja", "ordered", "source", "spell", "stream"},
+	"": {"internal/analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format",
+		"jinja", "internal/observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
 
 	// the room for servers: the messages between clients and servers
@@ -94,7 +97,7 @@ type listed struct {
 func list(t *testing.T) []listed {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,CgoFiles",
-		"-tags=llama,cloud", "./...")
+		"-tags=llama,cloud,libassay", "./...")
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	if err != nil {
@@ -113,6 +116,7 @@ func list(t *testing.T) []listed {
 }
 
 func TestImports(t *testing.T) {
+	t.Parallel()
 	for _, p := range list(t) {
 		name, inEngine := strings.CutPrefix(p.ImportPath+"/", module+"engine/")
 		name = strings.TrimSuffix(name, "/")
@@ -125,8 +129,9 @@ func TestImports(t *testing.T) {
 				checkForeign(t, p.ImportPath, path)
 			}
 		}
-		if len(p.CgoFiles) > 0 && name != "llama" {
-			t.Errorf(`%s imports "C"; only engine/llama does, so that everything else builds without a C compiler`, p.ImportPath)
+		if len(p.CgoFiles) > 0 && name != "llama" && p.ImportPath != module+"cmd/libassay" {
+			t.Errorf(`%s imports "C"; only engine/llama and cmd/libassay do, so that everything `+
+				"else builds without a C compiler", p.ImportPath)
 		}
 	}
 }
@@ -166,5 +171,23 @@ func checkForeign(t *testing.T, importer, imported string) {
 		!slices.Contains(allowed[importer], imported) {
 		t.Errorf("%s imports %s; the engine needs nothing but the "+
 			"standard library", importer, imported)
+	}
+}
+
+// treeReaders are the packages that read the trees of templates themselves, and so the only ones
+// with a switch over names, set, for or macros; all others ask the model of a template. Those
+// outside engine/jinja edit trees. The list only gets shorter.
+var treeReaders = []string{"engine/jinja", "engine/jinja/flow", "engine/jinja/flow/reach",
+	"harness/edit/fix", "harness/edit/mutate", "harness/edit/train"}
+
+// TestTreeReaders finds every package that imports the syntax of templates.
+func TestTreeReaders(t *testing.T) {
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if !slices.Contains(p.Imports, module+"engine/jinja/syntax") ||
+			slices.Contains(treeReaders, name) {
+			continue
+		}
+		t.Errorf("%s imports engine/jinja/syntax; ask engine/jinja/flow", name)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/corpus/families"
 )
 
 // maxDependencies is the number of packages, the standard library's included, that a program links
@@ -22,6 +22,7 @@ const maxDependencies = 100
 // TestDependencies bounds the library's cost for its importers. Model files, the Hub and its TLS
 // are in engine/model, beside it.
 func TestDependencies(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("go", "list", "-deps", "./engine")
 	cmd.Dir = ".."
 	out, err := cmd.Output()
@@ -46,6 +47,7 @@ var clouds = regexp.MustCompile(`(?m)^(gocloud\.dev|cloud\.google\.com|` +
 
 // TestClouds demands that the command links none of them unless it is built with the tag cloud.
 func TestClouds(t *testing.T) {
+	t.Parallel()
 	for tags, want := range map[string]bool{"": false, "llama": false, "cloud": true} {
 		cmd := exec.Command("go", "list", "-deps", "-tags="+tags, "./cmd/assay")
 		cmd.Dir = ".."
@@ -65,6 +67,7 @@ var required = regexp.MustCompile(`(?m)^(?:require\s|\t)\s*(\S+) v`)
 // no requirement but this module, and that it builds. The network is switched off: a module that
 // would have to be fetched is one requirement too many.
 func TestRequirements(t *testing.T) {
+	t.Parallel()
 	run := scratchModule(t, map[string]string{"main.go": `package main
 
 import (
@@ -93,6 +96,7 @@ func main() { fmt.Println(engine.Source{}, chat.Request{}, format.Format{}, mode
 // TestZeroOptions renders the battery with every template under the zero Options, whose clock is
 // the wall clock. Each prompt comes out that does under the tests' clock.
 func TestZeroOptions(t *testing.T) {
+	t.Parallel()
 	templates, err := filepath.Glob("../corpus/*/" + families.OwnTemplate)
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +110,8 @@ func TestZeroOptions(t *testing.T) {
 	}
 	for _, name := range templates {
 		s := engine.Source{Name: name, Text: readFile(t, name), BOS: subject.BOS, EOS: subject.EOS}
-		zero, err := engine.Compile(s, engine.Options{})
-		fixed, errFixed := engine.Compile(s, engine.Options{Now: subject.Now})
+		zero, err := engine.Compile(t.Context(), s, engine.Options{})
+		fixed, errFixed := engine.Compile(t.Context(), s, engine.Options{Now: subject.Now})
 		if (err == nil) != (errFixed == nil) {
 			t.Errorf("%s: error %v, under the tests' clock %v", name, err, errFixed)
 		}

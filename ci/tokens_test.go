@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/goassay/assay/harness/testkit/command"
 )
 
 var python = regexp.MustCompile("(?ms)^```python\n(.*?)^```$")
@@ -14,16 +16,13 @@ var python = regexp.MustCompile("(?ms)^```python\n(.*?)^```$")
 // TestMaskExample runs the Python of docs/tokens.md with a tokeniser that makes a token of each
 // character.
 func TestMaskExample(t *testing.T) {
+	t.Parallel()
 	need(t, "python3")
 	found := python.FindStringSubmatch(readFile(t, "../docs/tokens.md"))
 	if found == nil {
 		t.Fatal("docs/tokens.md has no example in Python")
 	}
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "assay"), "../cmd/assay")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir := filepath.Dir(command.Path(t)) // its name there is assay
 	cmd := exec.Command("python3", "-c", found[1]+`
 text = []
 def offsets(s):

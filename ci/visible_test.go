@@ -14,11 +14,13 @@ import (
 // printers may name the process's own outputs: programs that print our own text alone, and those
 // that put package visible before them.
 var printers = []string{
-	"cmd/assay/main.go",      // which puts visible.Writer before them
-	"cmd/assay/memory.go",    // a file for output that nobody else prints any more
-	"harness/gonja/",         // a worker, whose parent reads it
-	"harness/bench/",         // measures our own works
-	"harness/hostile/growth", // prints costs as JSON
+	"cmd/assay/main.go",              // which puts visible.Writer before them
+	"cmd/assay/memory.go",            // a file for output that nobody else prints any more
+	"harness/foreign/gonja/",         // a worker, whose parent reads it
+	"harness/testkit/measure/bench/", // measures our own works
+	"harness/testkit/measure/growth", // prints costs as JSON
+	"harness/testkit/newrule/",       // names the files that it wrote
+	"harness/testkit/measure/real/",  // counts faults, in our own words
 	"ci/",
 }
 
@@ -37,6 +39,7 @@ var bare = []string{
 // outputs or prints to them, except for the printers, and of a command's writers only those that
 // show hostile characters are used, except in the files listed with a reason.
 func TestOneWriter(t *testing.T) {
+	t.Parallel()
 	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
 		switch base := filepath.Base(name); {
 		case err != nil:

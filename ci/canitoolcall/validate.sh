@@ -3,7 +3,7 @@
 # The model is made up, since the corpus has templates of its own.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-env=$(ci/venv.sh canitoolcall ci/canitoolcall/requirements.txt)
+env=$(ci/fetch/venv.sh canitoolcall ci/canitoolcall/requirements.txt)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 models=()

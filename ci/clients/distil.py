@@ -1,4 +1,4 @@
-"""Makes the data of package harness/clients from the notes of server.py.
+"""Makes the data of package harness/conversation/clients from the notes of server.py.
 
 distil.py LOGS NOTE OUT: for each client LOGS/NAME.jsonl, with its version in LOGS/NAME.version.
 Instructions and descriptions are replaced by our words; of many tools those are kept that have

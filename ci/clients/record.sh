@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Records the requests of clients: ci/clients/record.sh [OUT]. Fetches the released packages from
 # PyPI and npm into .deps/clients, lets each talk to a server on loopback (server.py), and writes
-# their requests to harness/clients, or to OUT, with their authors' texts in our words (distil.py).
+# their requests to harness/conversation/clients, or to OUT, with their authors' texts in our words (distil.py).
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(realpath "$PWD/../..")
-out=$(realpath -m "${1:-$root/harness/clients}")
+out=$(realpath -m "${1:-$root/harness/conversation/clients}")
 deps=$root/.deps/clients
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT

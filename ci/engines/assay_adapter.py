@@ -1,4 +1,4 @@
-"""The loop of an adapter in Python: one JSON object a line in, one out (docs/adapters.md).
+"""The loop of an adapter in Python: a JSON object a line in, one out (docs/reference/adapters.md).
 
 An adapter passes `serve` a function for each operation it knows. A function takes the request and
 returns the answer. An exception becomes an answer with "error"; Unsupported becomes one with

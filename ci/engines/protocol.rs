@@ -1,4 +1,4 @@
-//! The protocol of docs/adapters.md for adapters in Rust: the loop, and a message joined of its increments.
+//! The protocol of docs/reference/adapters.md for adapters in Rust: the loop, and a message joined of its increments.
 
 use std::io::{BufRead, Write};
 use std::panic::AssertUnwindSafe;

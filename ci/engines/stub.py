@@ -4,10 +4,10 @@ vLLM imports torch, which is gigabytes, at the top of modules that its parsers c
 of a stood-in package is a class that can be called, subclassed, indexed, compared and added.
 """
 
-import importlib.abc, importlib.machinery, sys, types
+import abc, importlib.abc, importlib.machinery, sys, types
 
 
-class Meta(type):
+class Meta(abc.ABCMeta):
     def __getattr__(cls, n):
         if n.startswith("__") and n.endswith("__"):
             raise AttributeError(n)
@@ -135,6 +135,8 @@ class Module(types.ModuleType):
         if n.startswith("__") and n.endswith("__"):
             raise AttributeError(n)
         full = self.__name__ + "." + n
+        if full in absent:
+            raise AttributeError(n)
         if full in sys.modules:
             return sys.modules[full]
         v = make(full)
@@ -147,7 +149,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.roots = set(roots)
 
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in self.roots:
+        parts = name.split(".")
+        if any(".".join(parts[:i]) in self.roots for i in range(1, len(parts) + 1)):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec):
@@ -157,6 +160,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, m):
         pass
+
+
+absent = set()  # names that a stood-in package is asked for and must not have
 
 
 def install(*roots):

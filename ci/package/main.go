@@ -89,6 +89,7 @@ func run(args []string) error {
 	key := flags.String("key", "", "`FILE` with the private key (PEM, ECDSA P-256) that signs; "+
 		"empty: one that is made for this and thrown away")
 	page := flags.Bool("page", false, "write nothing but the page that runs in a browser, unpacked")
+	wheel := flags.Bool("wheel", false, "write nothing but the Python wheels")
 	proxy := flags.Bool("module", false, "write nothing but the module, as a module proxy has it")
 	root := flags.String("root", ".", "`DIR` of the checkout")
 	if err := flags.Parse(args); err != nil {
@@ -123,6 +124,8 @@ func run(args []string) error {
 		return r.unpackPage()
 	case *proxy:
 		return r.module()
+	case *wheel:
+		return r.wheels(chosen)
 	}
 	if err := r.all(chosen); err != nil {
 		return err

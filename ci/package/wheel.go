@@ -12,6 +12,20 @@ import (
 // python returns the version as PEP 440 spells it.
 func python(version string) string { return strings.Replace(version, "-dev", ".dev0", 1) }
 
+// wheels builds the command for each platform and writes its wheel.
+func (r *release) wheels(chosen []platform) error {
+	for _, p := range chosen {
+		binary, err := r.build(p, usual)
+		if err != nil {
+			return err
+		}
+		if err := r.wheel(built{platform: p, edition: usual, path: binary}); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return nil
+}
+
 // wheel writes the wheel of a platform (PEP 427): the Python package, the binary in it, and the two
 // commands, which run that.
 func (r *release) wheel(b built) error {

@@ -4,9 +4,9 @@
 # requirements of a module of their own.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-env=$(ci/venv.sh serve ci/serve/requirements.txt)
+env=$(ci/fetch/venv.sh serve ci/serve/requirements.txt)
 "$env/bin/check-jsonschema" --builtin-schema vendor.compose-spec ci/serve/compose.yaml
-ci/kubernetes.sh ci/serve/kubernetes.yaml
+ci/scale/kubernetes.sh ci/serve/kubernetes.yaml
 ASSAY_PYTHON=$env/bin/python ${GO:-go} test ./harness/serve -run TestPython -count 1 -v
 cd ci/serve/official
 ${GO:-go} test -count 1 -v .

@@ -2,16 +2,24 @@
 
 Reads JSON lines {"template", "messages", "tools", "vars"} and writes, for each, {"text", "spans"}
 with the spans in bytes, or {"error"}. The text is apply_chat_template's, the spans are
-those of which it makes the mask of return_assistant_tokens_mask.
+those of which it makes the mask of return_assistant_tokens_mask. Tags that transformers does not
+see are an error.
 """
 
 import json
 import sys
 
+from transformers.utils import chat_template_utils
 from transformers.utils.chat_template_utils import render_jinja_template
 
 
+def refuse(message, *args):
+    raise ValueError(message)
+
+
 def main():
+    # The warning that the template has no tags, after which the mask is empty.
+    chat_template_utils.logger.warning_once = refuse
     for line in sys.stdin:
         job = json.loads(line)
         try:

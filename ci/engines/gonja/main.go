@@ -1,5 +1,5 @@
-// Command gonja is gonja, with all that package harness/gonja gives it, for the protocol of
-// docs/adapters.md.
+// Command gonja is gonja, with all that package harness/foreign/gonja gives it, for the protocol of
+// docs/reference/adapters.md.
 package main
 
 import (
@@ -14,9 +14,9 @@ import (
 
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/engines"
-	"github.com/goassay/assay/harness/gonja"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/foreign/engines"
+	"github.com/goassay/assay/harness/foreign/gonja"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-// @huggingface/jinja, for the protocol of docs/adapters.md: adapter.mjs MODULE.
+// @huggingface/jinja, for the protocol of docs/reference/adapters.md: adapter.mjs MODULE.
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-"""jinja2, set up as Hugging Face transformers does it (ci/oracle.py)."""
+"""jinja2, set up as Hugging Face transformers does it (ci/test/oracle.py)."""
 
 import functools
 import os
@@ -6,7 +6,7 @@ import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(_here, ".."))
-sys.path.insert(0, os.path.join(_here, "..", ".."))
+sys.path.insert(0, os.path.join(_here, "..", "..", "test"))
 
 import jinja2  # noqa: E402
 import oracle  # noqa: E402

@@ -1,4 +1,4 @@
-// llama.cpp's chat library, for the protocol of docs/adapters.md: it reads outputs and renders
+// llama.cpp's chat library, for the protocol of docs/reference/adapters.md: it reads outputs and renders
 // prompts.
 //
 // It calls the functions that common/chat.h declares, as llama.cpp's server does: init and apply

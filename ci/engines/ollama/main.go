@@ -1,4 +1,4 @@
-// Command ollama is Ollama's parsers after the protocol of docs/adapters.md.
+// Command ollama is Ollama's parsers after the protocol of docs/reference/adapters.md.
 package main
 
 import (

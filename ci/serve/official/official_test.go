@@ -24,10 +24,10 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/wire"
-	client "github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/serve/servetest"
+	client "github.com/goassay/assay/harness/serve/openai"
 	"github.com/goassay/assay/harness/serve/upstream"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 // rounds is how often the model calls before it answers.
@@ -51,7 +51,7 @@ func start(t *testing.T, up *servetest.Upstream) string {
 		t.Fatal(err)
 	}
 	src := engine.Source{Name: "qwen3", Text: string(text), BOS: "", EOS: "<|im_end|>"}
-	tm, err := engine.Compile(src, engine.Options{})
+	tm, err := engine.Compile(t.Context(), src, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/live/livetest"
-	client "github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/serve/live"
+	client "github.com/goassay/assay/harness/serve/openai"
+	"github.com/goassay/assay/harness/testkit/double/livetest"
 )
 
 // recorder keeps the answers of a server.
@@ -110,7 +110,7 @@ func TestProbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tm, err := engine.Compile(engine.Source{Name: "qwen3", Text: string(text),
+	tm, err := engine.Compile(t.Context(), engine.Source{Name: "qwen3", Text: string(text),
 		EOS: "<|im_end|>"}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-//! Dynamo's parsers (crate dynamo-parsers) behind the protocol of docs/adapters.md.
+//! Dynamo's parsers (crate dynamo-parsers) behind the protocol of docs/reference/adapters.md.
 
 use dynamo_parsers::tool_calling::jail::{apply_tool_calling_jail, Annotated};
 use dynamo_parsers::tool_calling::parsers::get_available_tool_parsers;

@@ -1,6 +1,6 @@
 //! minijinja, set up as servers in Rust set it up for chat templates, for the protocol of
-//! docs/adapters.md: assay-minijinja. With two arguments, INPUT and WORK, it is measured instead,
-//! as harness/bench/peers asks for it.
+//! docs/reference/adapters.md: assay-minijinja. With two arguments, INPUT and WORK, it is measured instead,
+//! as harness/testkit/measure/bench/peers asks for it.
 
 use std::io::BufRead;
 

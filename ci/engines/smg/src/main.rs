@@ -1,4 +1,4 @@
-//! smg's parsers (crates tool-parser and reasoning-parser) behind the protocol of docs/adapters.md.
+//! smg's parsers (crates tool-parser and reasoning-parser) behind the protocol of docs/reference/adapters.md.
 
 use openai_protocol::common::Tool;
 use serde_json::{json, Value};

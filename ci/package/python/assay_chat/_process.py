@@ -1,4 +1,4 @@
-"""A process of ``assay pipe``, and the requests that it answers. docs/protocol.md describes both."""
+"""A process of ``assay pipe``, and the requests that it answers. docs/reference/protocol.md describes both."""
 
 from __future__ import annotations
 

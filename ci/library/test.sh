@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds the engine as a C library, out/libassay/libassay.so with assay.h, and tests it from Go, C
+# and C++: all parse vectors in every split, the example of docs/embedding.md, threads, forked
+# children, signals, a second Go runtime, and the sanitizers that the compiler has.
+#
+#   ci/library/test.sh [VECTORS...]     files with vectors of the kind parse, beside the corpus
+set -euo pipefail
+vectors=$(for file in "$@"; do printf '%s:' "$(realpath "$file")"; done)
+cd "$(dirname "$0")/../.."
+die() { echo "libassay: $*" >&2; exit 1; }
+go=${GO:-go} cc=${CC:-cc} cxx=${CXX:-c++}
+command -v "$cc" >/dev/null || die "there is no C compiler $cc; CC names one"
+source=$PWD/cmd/libassay
+out=$PWD/out/libassay
+mkdir -p "$out"
+export CGO_ENABLED=1
+
+"$go" vet -tags libassay,abitest ./cmd/libassay
+"$go" build -tags libassay -trimpath -buildmode c-shared -ldflags "-s -w" -o "$out/libassay.so" ./cmd/libassay
+rm "$out/libassay.h" # cgo's own header; assay.h is the interface
+cp "$source/assay.h" "$out"
+echo "libassay: $(wc -c <"$out/libassay.so") bytes"
+
+"$go" run ./cmd/assay export cases >"$out/corpus.jsonl"
+ASSAY_VECTORS=$vectors$out/corpus.jsonl ASSAY_DELTAS=$out/deltas.jsonl \
+  ASSAY_TEMPLATES=$PWD/.deps/llama.cpp/models/templates:$PWD/corpus \
+  "$go" test -count 1 -v -tags libassay,abitest ./cmd/libassay | grep -v '^=== '
+
+link() { # PROGRAM COMPILER... : makes a program of the folder testdata, linked with the library
+  "${@:2}" -Wall -Wextra -Werror -O1 -g -I"$out" -L"$out" -Wl,-rpath,"$out" -o "$out/$1" -lassay -lpthread -ldl
+}
+link example "$cc" -std=c11 "$source/testdata/example.c"
+"$out/example" | diff "$source/testdata/example.txt" - || die "the example prints something else"
+cp "$out/libassay.so" "$out/second.so"
+for language in c c++; do
+  compiler=$cc
+  [ $language = c ] || compiler=$cxx
+  command -v "$compiler" >/dev/null || { echo "libassay: there is no $compiler; $language is left out"; continue; }
+  link "test-$language" "$compiler" -x "$language" "$source/testdata/test.c"
+  "$out/test-$language" all
+  "$out/test-$language" second "$out/second.so"
+done
+"$out/test-c" bench
+
+for sanitizers in address,undefined thread; do
+  if ! echo 'int main(void) { return 0; }' | "$cc" -fsanitize=$sanitizers -x c -o "$out/probe" - 2>/dev/null || ! "$out/probe"; then
+    echo "libassay: $cc has no -fsanitize=$sanitizers here; it is left out"
+    continue
+  fi
+  CGO_CFLAGS="-O1 -g -fsanitize=$sanitizers" CGO_LDFLAGS="-fsanitize=$sanitizers" \
+    "$go" build -tags libassay -trimpath -buildmode c-archive -o "$out/$sanitizers.a" ./cmd/libassay
+  "$cc" -fsanitize=$sanitizers -O1 -g -I"$out" "$source/testdata/test.c" "$out/$sanitizers.a" -lpthread -ldl -o "$out/test-$sanitizers"
+  parts=(threads)
+  [ $sanitizers = thread ] || parts+=(forks signals) # a child of threads cannot go on under TSan
+  for part in "${parts[@]}"; do
+    # The host's handler of faults is under test, so the sanitizer has none.
+    ASAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=halt_on_error=1 "$out/test-$sanitizers" "$part"
+  done
+  echo "libassay: $sanitizers: nothing to report"
+done

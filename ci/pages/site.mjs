@@ -1,0 +1,398 @@
+// Tries the page in headless Chromium; ci/pages/site.sh sets it up and explains the purpose.
+import { createServer } from "node:http";
+import { spawn } from "node:child_process";
+import { readFileSync, statSync, readdirSync, mkdirSync, existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, extname } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const { CHROMIUM, DRIVER, AXE, SITE, WORK, ASSAY } = process.env;
+const { chromium } = createRequire(import.meta.url)(DRIVER);
+const pictures = "out/pictures";
+mkdirSync(pictures, { recursive: true });
+
+// A machine that does other work as well takes longer: times are told beside their bars, and fail
+// beyond this many times a bar.
+const slack = 8;
+
+let faults = 0;
+const check = (ok, text) => {
+  console.log(`site: ${ok ? "ok" : "FAULT"}: ${text}`);
+  if (!ok) faults++;
+};
+const axe = readFileSync(AXE, "utf8");
+
+const size = readdirSync(SITE).reduce((sum, name) => sum + statSync(join(SITE, name)).size, 0);
+check(size < 5 << 20, `the page has ${size} bytes, most of it compressed; the bar is ${5 << 20}`);
+
+const types = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".json": "application/json",
+  ".gz": "application/octet-stream",
+};
+const asked = [];
+const server = createServer((request, response) => {
+  const name = new URL(request.url, "http://x").pathname.slice(1) || "index.html";
+  asked.push(`${request.method} ${name}`);
+  if (!existsSync(join(SITE, name))) return response.writeHead(404).end();
+  response
+    .writeHead(200, { "Content-Type": types[extname(name)] })
+    .end(readFileSync(join(SITE, name)));
+});
+await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+const home = `http://127.0.0.1:${server.address().port}/`;
+
+const browser = await chromium.launch({
+  executablePath: CHROMIUM,
+  args: ["--no-sandbox", "--disable-gpu"],
+});
+const fresh = async (options = {}) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.on(
+    "console",
+    (m) => ["error", "warning"].includes(m.type()) && check(false, `the console has: ${m.text()}`),
+  );
+  page.on("pageerror", (e) => check(false, `an error: ${e.message}`));
+  page.setDefaultTimeout(60_000);
+  return { context, page };
+};
+const verdict = (page) => page.textContent("#verdict");
+const judged = (page) =>
+  page.waitForFunction(() =>
+    /^(Passed|Failed|It cannot)/.test(document.getElementById("verdict").textContent),
+  );
+const tab = (page, name) => page.click(`#tab-${name}`);
+const accessible = async (page, where) => {
+  // The page's policy lets no foreign script in, so that axe runs in the tool's own world.
+  const session = await page.context().newCDPSession(page);
+  const { frameTree } = await session.send("Page.getFrameTree");
+  const { executionContextId } = await session.send("Page.createIsolatedWorld", {
+    frameId: frameTree.frame.id,
+  });
+  const expression = `${axe};axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + " " + v.nodes[0].target + " " + v.nodes[0].failureSummary))`;
+  const { result, exceptionDetails } = await session.send("Runtime.evaluate", {
+    expression,
+    contextId: executionContextId,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  if (exceptionDetails)
+    return check(false, `axe, ${where}: ${exceptionDetails.exception.description}`);
+  check(result.value.length === 0, `axe finds nothing, ${where} ${result.value.join("; ")}`);
+};
+const fits = async (page, where) => {
+  const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  check(wide[0] <= wide[1], `nothing is wider than the window, ${where}: ${wide}`);
+};
+const views = ["findings", "prompt", "format", "stream", "diff", "coverage"];
+const settle = (page) => page.waitForTimeout(400);
+
+const bad = readFileSync(join(WORK, "bad.jinja"), "utf8");
+const good = bad.replace("+ message.content }}", "+ (message.content or '') }}");
+
+{
+  // load and verdict
+  const { context, page } = await fresh();
+  const begun = Date.now();
+  await page.goto(home);
+  await page.waitForFunction(() => performance.getEntriesByName("ready").length > 0);
+  const took = Date.now() - begun;
+  check(took < 2000 * slack, `loads in ${took} ms from a cold cache; the bar is 2000`);
+  await page.fill("#template", bad);
+  await judged(page);
+  check(/^Failed: 1 error/.test(await verdict(page)), `the verdict: ${await verdict(page)}`);
+  const times = await page.evaluate(() =>
+    ["format", "check"].map((n) => Math.round(performance.getEntriesByName(n).at(-1).duration)),
+  );
+  check(
+    times[0] < 150 * slack && times[1] < 1000 * slack,
+    `format ${times[0]} ms, check ${times[1]} ms after a pause; the bars are 150 and 1000`,
+  );
+  const warm = [];
+  for (let i = 0; i < 5; i++) {
+    const mark = await page.evaluate(() => document.documentElement.dataset.judged);
+    await page.fill("#template", bad + "{#" + i + "#}");
+    await page.waitForFunction((mark) => document.documentElement.dataset.judged !== mark, mark);
+    warm.push(
+      await page.evaluate(() =>
+        ["format", "check"].map((n) => Math.round(performance.getEntriesByName(n).at(-1).duration)),
+      ),
+    );
+  }
+  console.log(
+    `site: format and check of further edits: ${warm.map((w) => w.join(" and ")).join("; ")} ms`,
+  );
+  await page.fill("#template", bad);
+  await judged(page);
+  check((await page.textContent("#findings")).includes("A012"), "the finding is listed");
+  check(
+    await page.evaluate(() =>
+      document.querySelector("#findings .finding").classList.contains("error"),
+    ),
+    "the worst finding stands first",
+  );
+  await page.click("#gutter .error-mark");
+  check(
+    (await page.getAttribute("#gutter .error-mark", "aria-label")).startsWith(
+      "line 22: error A012",
+    ),
+    "the gutter marks the line",
+  );
+  await page.waitForFunction(() =>
+    document.getElementById("coverage").textContent.includes("Exercised"),
+  );
+  for (const view of views) {
+    await tab(page, view);
+    await settle(page);
+    await accessible(page, view);
+    await page.screenshot({ path: `${pictures}/${view}.png` });
+  }
+  // prompt
+  await tab(page, "prompt");
+  await page.waitForSelector("#rendered .w-user");
+  check(
+    (await page.textContent("#rendered .w-generation")).includes("<|im_start|>assistant"),
+    "the generation prompt has a colour",
+  );
+  await page.hover("#rendered .w-user");
+  check(
+    /^user: messages\[0\]/.test(await page.textContent("#origin")),
+    `pointing tells whose text it is: ${await page.textContent("#origin")}`,
+  );
+  await page.selectOption("#conversation", { label: "calls" });
+  await page.waitForSelector("#rendered .w-tool");
+  check(true, "another conversation has a tool's result");
+  // format
+  await tab(page, "format");
+  check(
+    (await page.locator("#format svg rect").count()) > 5 &&
+      (await page.textContent("#format")).includes("per_call_start"),
+    "the format has a diagram and its markers",
+  );
+  check((await page.textContent("#format")).includes("root ::="), "the format has a grammar");
+  // stream
+  await tab(page, "stream");
+  await page.waitForSelector("#streamed pre span");
+  const whole = await page.textContent("#streamed table");
+  check(whole.includes("get_weather") && whole.includes("Zürich"), `the sample is read: ${whole}`);
+  await page.fill(
+    "#output",
+    'Hi <tool_call>\n{"name": "list_notes", "arguments": {}}\n</tool_call>',
+  );
+  await settle(page);
+  await page.focus("#at");
+  await page.keyboard.press("Home");
+  for (let i = 0; i < 10; i++) await page.keyboard.press("ArrowRight");
+  check(
+    (await page.textContent("#streamed")).includes("8 bytes held back"),
+    `ten bytes read: ${(await page.textContent("#streamed p")).trim()}`,
+  );
+  await page.screenshot({ path: `${pictures}/stream-held.png` });
+  await page.uncheck("#every");
+  await settle(page);
+  await page.focus("#cut-0");
+  await page.keyboard.press("ArrowLeft");
+  await settle(page);
+  check(
+    (await page.getAttribute("#at", "max")) === "3" &&
+      (await page.textContent("#streamed table")).includes("list_notes"),
+    "one cut gives two pieces and the end, and the same message",
+  );
+  // two revisions
+  await tab(page, "diff");
+  await page.fill("#was", good);
+  await page.waitForSelector("#changes .verdict");
+  const change = await page.textContent("#changes");
+  check(
+    change.includes("The edit is breaking") && change.includes("A012"),
+    "the edit is called breaking, and why",
+  );
+  await page.fill("#was", good.replaceAll("</tool_call>", "</call>"));
+  await page.waitForSelector("#changes .sides");
+  check(
+    (await page.locator("#changes .differs").allTextContents()).includes("tool_"),
+    "a conversation shows the difference",
+  );
+  await page.screenshot({ path: `${pictures}/diff-breaking.png` });
+  await accessible(page, "an edit");
+  await page.fill("#was", good);
+  await settle(page);
+  // a link that carries the state
+  await page.click("#share");
+  await page.waitForFunction(() => location.hash.length > 10);
+  const link = page.url();
+  const other = await fresh();
+  await other.page.goto(link);
+  await other.page.waitForSelector("#changes .verdict");
+  check(
+    (await other.page.inputValue("#template")) === bad &&
+      (await other.page.inputValue("#was")) === good &&
+      link.length < 8000,
+    `a link of ${link.length} characters brings it all back`,
+  );
+  await other.context.close();
+  // the next key ends a check
+  await tab(page, "findings");
+  await page.evaluate(() => {
+    const a = document.getElementById("template");
+    a.value = "{% if";
+    a.dispatchEvent(new Event("input"));
+  });
+  await page.waitForTimeout(200);
+  await page.fill("#template", good);
+  await page.waitForFunction(() =>
+    document.getElementById("verdict").textContent.startsWith("Passed"),
+  );
+  check(true, "the verdict is that of the last text");
+  // offline, and nothing was sent
+  await context.setOffline(true);
+  await page.fill("#template", bad);
+  await page.waitForFunction(() =>
+    document.getElementById("verdict").textContent.startsWith("Failed"),
+  );
+  check(true, "judges without a network");
+  await context.setOffline(false);
+  check(
+    asked.every((a) => a.startsWith("GET ")) && new Set(asked).size <= 8,
+    `the server was asked for the page alone: ${[...new Set(asked)]}`,
+  );
+  // a family, a file that is dropped
+  await page.selectOption("#family", "qwen3");
+  await page.waitForFunction(() => document.getElementById("template").value.includes("think"));
+  await judged(page);
+  check(/^Passed/.test(await verdict(page)), `a family: ${await verdict(page)}`);
+  const data = await page.evaluateHandle((text) => {
+    const t = new DataTransfer();
+    t.items.add(new File([JSON.stringify({ chat_template: text })], "tokenizer_config.json"));
+    return t;
+  }, bad);
+  await page.dispatchEvent("body", "drop", { dataTransfer: data });
+  await page.waitForFunction((text) => document.getElementById("template").value === text, bad);
+  check(true, "a tokenizer_config.json that is dropped is opened");
+  // hostile text stays text
+  await page.fill(
+    "#template",
+    "{{ '<img src=x onerror=alert(1)>\u202e' }}{{ messages[0].content }}",
+  );
+  await page.waitForTimeout(300);
+  await judged(page);
+  await tab(page, "prompt");
+  await settle(page);
+  check(
+    (await page.locator("#views img").count()) === 0 &&
+      (await page.textContent("#rendered")).includes("\\u202e"),
+    "markup of a template stays text",
+  );
+  await context.close();
+}
+
+{
+  // keyboard alone
+  const { context, page } = await fresh();
+  await page.goto(home);
+  await page.waitForFunction(() => performance.getEntriesByName("ready").length > 0);
+  await page.keyboard.press("Tab");
+  check(
+    (await page.evaluate(() => document.activeElement.className)) === "skip",
+    "the first stop is the way past the source",
+  );
+  await page.focus("#tab-findings");
+  await page.keyboard.press("ArrowRight");
+  check(
+    (await page.evaluate(() => document.activeElement.id)) === "tab-prompt" &&
+      (await page.isVisible("#prompt")),
+    "arrows go through the views",
+  );
+  await page.keyboard.press("End");
+  check(
+    !(await page.evaluate(() => document.getElementById("coverage").hidden)),
+    "End goes to the last one",
+  );
+  await context.close();
+}
+
+for (const [name, options] of [
+  ["phone", { viewport: { width: 390, height: 844 } }],
+  ["dark", { colorScheme: "dark" }],
+]) {
+  const { context, page } = await fresh(options);
+  await page.goto(home);
+  await page.waitForFunction(() => performance.getEntriesByName("ready").length > 0);
+  await page.fill("#template", bad);
+  await judged(page);
+  await page.evaluate((text) => {
+    document.getElementById("was").value = text;
+    document.getElementById("was").dispatchEvent(new Event("input"));
+  }, good);
+  await page.waitForFunction(() =>
+    document.getElementById("coverage").textContent.includes("Exercised"),
+  );
+  for (const view of views) {
+    await tab(page, view);
+    await settle(page);
+    if (view === "diff") await page.waitForSelector("#changes .verdict");
+    await fits(page, `${name}, ${view}`);
+    await accessible(page, `${name}, ${view}`);
+    await page.screenshot({ path: `${pictures}/${name}-${view}.png`, fullPage: true });
+  }
+  await context.close();
+}
+
+for (const name of ["report", "diff"]) {
+  // a file that stands alone
+  const { context, page } = await fresh();
+  const requests = [];
+  page.on("request", (r) => requests.push(r.url()));
+  const at = pathToFileURL(join(WORK, `${name}.html`)).href;
+  await page.goto(at);
+  await judged(page);
+  check(/^Failed: 1 error/.test(await verdict(page)), `${name}: ${await verdict(page)}`);
+  if (name === "diff") await page.waitForSelector("#changes .verdict");
+  for (const view of views) {
+    await tab(page, view);
+    await settle(page);
+    check(
+      (await page.textContent("#" + view)).trim().length > 40 &&
+        !(await page.textContent("#views")).includes("does not hold the answer"),
+      `${name}: ${view} has something to show`,
+    );
+    await accessible(page, `${name}, ${view}`);
+    await page.screenshot({ path: `${pictures}/${name}-file-${view}.png` });
+  }
+  check(
+    requests.every((url) => url.startsWith(at) || url.startsWith("data:")),
+    `${name}: nothing was loaded but the file: ${requests.length} requests`,
+  );
+  check(
+    statSync(join(WORK, `${name}.html`)).size < 1 << 20,
+    `${name}: ${statSync(join(WORK, `${name}.html`)).size} bytes`,
+  );
+  await context.close();
+}
+
+{
+  // assay page
+  const program = spawn(ASSAY, ["page", "--no-browser", join(WORK, "bad.jinja")]);
+  const address = await new Promise((known) =>
+    program.stdout.on("data", (text) => known(String(text).match(/http:\S+/)[0])),
+  );
+  const { context, page } = await fresh();
+  await page.goto(address);
+  await judged(page);
+  check(/^Failed: 1 error/.test(await verdict(page)), `assay page: ${await verdict(page)}`);
+  const stranger = await fetch(new URL("/ask", address), { method: "POST", body: "{}" });
+  check(
+    stranger.status === 403,
+    `assay page refuses who does not know its key: ${stranger.status}`,
+  );
+  await context.close();
+  program.kill("SIGINT");
+}
+
+await browser.close();
+server.close();
+console.log(`site: ${faults} faults; pictures are in ${pictures}`);
+process.exit(faults ? 1 : 0);
