@@ -4,7 +4,7 @@
 // # Life of a request
 //
 //	Compile   template -> Template   caps and analysis, once (lazily, on first use)
-//	Render    request  -> Prompt     the request fitted to the template, rendered
+//	Render    request  -> Prompt     the request fitted to the template, rendered (Prepare does it)
 //	Prepare   request  -> Plan       prompt, parser program, grammar, triggers, stops, preserved tokens
 //	NewParser Plan     -> Parser     bytes in, deltas out; a message at the end
 //
@@ -17,10 +17,11 @@
 //
 // # Stability
 //
-// This package, package chat and package format are the stable surface: their API is listed in
-// ci/api.txt, and a test holds it there. Every other package of the module may change with every
-// release. Where this package leads to one of them (Caps, Analysis, Verify, ChatTemplate,
-// Plan.Output), the method stays, and the type that it returns may change.
+// This package and the packages chat, format and ordered are
+// the stable surface: their API is listed in ci/api.txt, and a test holds it there. Every other
+// package of the module may change with every release. Where this package leads to one of them
+// (Caps, Analysis, Verify, ChatTemplate, Plan.Output), the method stays, and the type that it
+// returns may change.
 //
 // # Cost
 //
@@ -44,15 +45,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goassay/assay/engine/analysis"
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/internal/analysis"
+	"github.com/goassay/assay/engine/internal/observe"
 	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
@@ -63,8 +64,10 @@ import (
 
 // Source is a template as it comes from a file: its text and the texts of its special tokens.
 type Source struct {
-	Name     string // for errors
-	Text     string
+	Name string // the name that errors give it, such as its file's
+	Text string // the template's Jinja source
+	// BOS and EOS are the texts of the special tokens that begin a prompt and end an answer; the
+	// template reads them as bos_token and eos_token.
 	BOS, EOS string
 	// StandIns reports whether BOS and EOS are not the model's: something has to stand for them in
 	// prompts, but a token that a template does not write at the end of turns ends no answer.
@@ -117,11 +120,6 @@ type Limits struct {
 	// requests would reach the bound in time, and refuse every later request.
 	TotalSteps int64
 	Output     OutputLimits // of each parser
-
-	// Context ends all renders of the template, one that is under way too; they fail with its
-	// cause, and so does Compile. It is for a look at a template that somebody may break off, such
-	// as a command; nil: nothing ends them.
-	Context context.Context
 }
 
 // Vocabulary is the added tokens of a tokeniser.
@@ -154,20 +152,27 @@ type Template struct {
 
 // Compile compiles a template and probes its capabilities. A template that renders no conversation
 // at all is an error.
-func Compile(s Source, o Options) (*Template, error) {
+//
+// The context is the template's, as that of [exec.CommandContext] is the command's: its end ends
+// all renders of the template, one that is under way too, and they fail with its cause. It is for
+// a command that an interrupt ends. A server, whose templates outlive the call, gives
+// [context.Background]. Render and Prepare take no context: the analysis and the proof that they
+// may have to wait for are computed once for all callers, so that none of them may end it, and the
+// limits bound a render.
+func Compile(ctx context.Context, s Source, o Options) (*Template, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	src, budget := source.New(s.Name, s.Text), o.Together().budget
-	if err := chattemplate.Admit(src, o.Limits.Source, o.Limits.Context, budget); err != nil {
+	if err := chattemplate.Admit(ctx, src, o.Limits.Source, budget); err != nil {
 		return nil, err
 	}
-	ct, err := chattemplate.Compile(src, s.BOS, s.EOS, o.Now)
+	ct, err := chattemplate.Compile(ctx, src, s.BOS, s.EOS, o.Now)
 	if err != nil {
 		return nil, err
 	}
 	ct.StandIns = s.StandIns
-	ct.Limits, ct.Context = o.Limits.Render, o.Limits.Context
+	ct.Limits = o.Limits.Render
 	if o.Seed != 0 {
 		ct.Mask = words.NewMask(o.Seed, s.Text)
 	}
@@ -195,8 +200,8 @@ func Compile(s Source, o Options) (*Template, error) {
 var ErrExhausted = chattemplate.ErrExhausted
 
 // Exhausted returns why renders were refused, nil where none was: for Limits.TotalSteps, for the
-// cost of looking at the template, or because Limits.Context is done. The findings about the
-// template are incomplete then, and may be wrong. Where templates come together
+// cost of looking at the template, or because the context of Compile is done. The findings about
+// the template are incomplete then, and may be wrong. Where templates come together
 // ([Options.Together]), what one of them takes is missing to all.
 func (t *Template) Exhausted() error { return t.chat.Exhausted() }
 
@@ -218,7 +223,7 @@ func (t *Template) Verify() *verify.Report { return t.proved().report }
 
 // Prompt is a rendered request.
 type Prompt struct {
-	Text string
+	Text string   // what the model goes on with, special tokens as text
 	Fits []string // the polyfills that the request took (E27)
 
 	prefill  func() (string, error)
@@ -322,7 +327,7 @@ type Tolerances = codegen.Tolerances
 
 // Plan is everything that a request needs: the prompt, and how to read and constrain the answer.
 type Plan struct {
-	Prompt Prompt
+	Prompt Prompt // the rendered request; empty in a plan of PrepareFormat
 	// the part of the prompt's prefill that the parser reads first, before the output: all of it
 	// that may reach the message (E29)
 	Prefill string
@@ -447,9 +452,9 @@ func (p *Plan) NewParser() *Parser {
 
 // Result is a parsed answer.
 type Result struct {
-	Message     chat.Message
-	Finish      chat.FinishReason
-	Diagnostics []Diagnostic
+	Message     chat.Message      // the whole answer
+	Finish      chat.FinishReason // why it ended; with calls "tool_calls" in place of "stop"
+	Diagnostics []Diagnostic      // what was odd in the output, by its place; nil: nothing
 }
 
 // Parse parses an answer in one go. The reason is why it ended: [chat.FinishStop], or

@@ -38,7 +38,7 @@ func now() time.Time { return time.Date(2026, time.January, 2, 3, 4, 5, 0, time.
 
 func compile(t testing.TB, text string) *engine.Template {
 	t.Helper()
-	tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: text},
+	tmpl, err := engine.Compile(t.Context(), engine.Source{Name: "template.jinja", Text: text},
 		engine.Options{Now: now})
 	if err != nil {
 		t.Fatal(source.Detail(err))
@@ -121,7 +121,8 @@ func TestWrongFormat(t *testing.T) {
 		func(tmpl *engine.Template) { tmpl.Verify() },
 		func(tmpl *engine.Template) { tmpl.Prepare(r, engine.PrepareOptions{Insist: true}) },
 	} {
-		tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: template},
+		tmpl, err := engine.Compile(t.Context(), engine.Source{Name: "template.jinja",
+			Text: template},
 			engine.Options{Now: now, Format: &wrong})
 		if err != nil {
 			t.Fatal(err)
@@ -191,9 +192,10 @@ func TestBrokenOff(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	o := engine.Options{
 		Now:    func() time.Time { cancel(cause); return now() },
-		Limits: engine.Limits{Render: engine.RenderLimits{Steps: math.MaxInt}, Context: ctx},
+		Limits: engine.Limits{Render: engine.RenderLimits{Steps: math.MaxInt}},
 	}
-	tmpl, err := engine.Compile(engine.Source{Name: "slow.jinja", Text: slow}, o)
+	slowly := engine.Source{Name: "slow.jinja", Text: slow}
+	tmpl, err := engine.Compile(ctx, slowly, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,8 +213,7 @@ func TestBrokenOff(t *testing.T) {
 	if err := tmpl.Exhausted(); !errors.Is(err, cause) {
 		t.Errorf("afterwards, the findings count as complete: %v", err)
 	}
-	if _, err := engine.Compile(engine.Source{Name: "slow.jinja", Text: slow}, o); !errors.Is(err,
-		cause) {
+	if _, err := engine.Compile(ctx, slowly, o); !errors.Is(err, cause) {
 		t.Errorf("Compile: error %v, want %v", err, cause)
 	}
 }
@@ -387,7 +388,7 @@ func TestVerdict(t *testing.T) {
 		{"not judged", strings.Replace(template, "tools|tojson", "tools|nosuch", 1), nil, false,
 			`^fail: chat template .* \(supports_tools not judged: .*nosuch`},
 	} {
-		tmpl, err := engine.Compile(engine.Source{Name: "t.jinja", Text: tt.text},
+		tmpl, err := engine.Compile(t.Context(), engine.Source{Name: "t.jinja", Text: tt.text},
 			engine.Options{Now: now, Format: tt.format})
 		if err != nil {
 			t.Fatal(err)
@@ -415,7 +416,7 @@ func TestUnproven(t *testing.T) {
 	tools := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)
 	bare := tools
 	bare.Tools = nil
-	tmpl, err := engine.Compile(engine.Source{Name: "t.jinja", Text: silent},
+	tmpl, err := engine.Compile(t.Context(), engine.Source{Name: "t.jinja", Text: silent},
 		engine.Options{Now: now, Format: &plain})
 	if err != nil {
 		t.Fatal(err)
@@ -445,7 +446,7 @@ func TestUnproven(t *testing.T) {
 func TestSourceLimit(t *testing.T) {
 	text := "{# " + strings.Repeat("x", 64_000) + " #}{{ messages }}"
 	for size, want := range map[int]bool{0: true, len(text): true, len(text) - 1: false} {
-		_, err := engine.Compile(engine.Source{Name: "t", Text: text},
+		_, err := engine.Compile(t.Context(), engine.Source{Name: "t", Text: text},
 			engine.Options{Limits: engine.Limits{Source: size}})
 		if got := err == nil; got != want || err != nil && (!errors.Is(err, engine.ErrExhausted) ||
 			!strings.Contains(err.Error(), "the limit source")) {
@@ -455,7 +456,7 @@ func TestSourceLimit(t *testing.T) {
 	together := engine.Options{Limits: engine.Limits{TotalSteps: 100_000}}.Together()
 	var left []int64
 	for _, text := range []string{"{{ messages }}", text} {
-		tmpl, err := engine.Compile(engine.Source{Name: "t", Text: text}, together)
+		tmpl, err := engine.Compile(t.Context(), engine.Source{Name: "t", Text: text}, together)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -465,9 +466,9 @@ func TestSourceLimit(t *testing.T) {
 		t.Errorf("%d steps for a short template, %d for a long one", first, second)
 	}
 	for range 25 { // none of which compiles
-		_, _ = engine.Compile(engine.Source{Name: "t", Text: text + "{% if"}, together)
+		_, _ = engine.Compile(t.Context(), engine.Source{Name: "t", Text: text + "{% if"}, together)
 	}
-	_, err := engine.Compile(engine.Source{Name: "t", Text: "{% if"}, together)
+	_, err := engine.Compile(t.Context(), engine.Source{Name: "t", Text: "{% if"}, together)
 	if !errors.Is(err, engine.ErrExhausted) {
 		t.Errorf("after many templates that come together: %v", err)
 	}

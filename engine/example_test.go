@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +37,8 @@ const clientRequest = `{
 
 // mustCompile compiles the template of the examples.
 func mustCompile() *engine.Template {
-	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate},
+	t, err := engine.Compile(context.Background(), engine.Source{Name: "chat_template.jinja",
+		Text: chatTemplate},
 		engine.Options{})
 	if err != nil {
 		panic(err)
@@ -53,10 +55,12 @@ func mustRead(text string) chat.Request {
 	return r
 }
 
-// From a template and a request to the message that the model meant.
+// A template is compiled once, when its model is loaded. Each request is prepared, the model goes
+// on with the prompt, and the parser turns its output into deltas as it comes, and into a message
+// at the end.
 func Example() {
-	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate},
-		engine.Options{})
+	t, err := engine.Compile(context.Background(),
+		engine.Source{Name: "chat_template.jinja", Text: chatTemplate}, engine.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -72,21 +76,39 @@ func Example() {
 		return
 	}
 	// Here a model goes on with plan.Prompt.Text, until one of plan.Stops.
-	output := `I look.<call>{"name": "weather", "arguments": {"city": "Bern"}}</call><|end|>`
+	output := []string{"I lo", "ok.<call>{\"name\": \"weath", "er\", \"arguments\": {\"ci",
+		"ty\": \"Bern\"}}</call>", "<|end|>"}
 
-	result := plan.Parse(output, chat.FinishStop)
-	fmt.Println(result.Message.Content)
-	fmt.Println(result.Message.ToolCalls[0].Name, result.Message.ToolCalls[0].Arguments)
-	fmt.Println(result.Finish)
+	parser := plan.NewParser()
+	send := func(deltas []chat.Delta) { // which the next Write overwrites
+		for _, d := range deltas {
+			if d.Content != "" {
+				fmt.Printf("content: %q\n", d.Content)
+			}
+			for _, call := range d.ToolCalls {
+				fmt.Printf("call %d: %q %q\n", call.Index, call.Name, call.Arguments)
+			}
+		}
+	}
+	for _, piece := range output {
+		send(parser.Write([]byte(piece)))
+	}
+	send(parser.Close(chat.FinishStop))
+	fmt.Println(parser.Message().ToolCalls[0].Arguments)
+	fmt.Println(parser.Finish())
 	// Output:
-	// I look.
-	// weather {"city": "Bern"}
+	// content: "I lo"
+	// content: "ok."
+	// call 0: "weather" "{\"ci"
+	// call 0: "" "ty\": \"Bern\"}"
+	// {"city": "Bern"}
 	// tool_calls
 }
 
 // Compile reads a template once. Its errors have places in the source.
 func ExampleCompile() {
-	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate},
+	t, err := engine.Compile(context.Background(), engine.Source{Name: "chat_template.jinja",
+		Text: chatTemplate},
 		engine.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -94,7 +116,7 @@ func ExampleCompile() {
 	}
 	fmt.Println("may call tools:", t.Gate().Pass())
 
-	_, err = engine.Compile(engine.Source{Name: "broken.jinja",
+	_, err = engine.Compile(context.Background(), engine.Source{Name: "broken.jinja",
 		Text: "{% for m in messages %}{{ m.content }}"}, engine.Options{})
 	fmt.Println(err)
 	var at *source.Error
@@ -139,7 +161,7 @@ func ExampleTemplate_Prepare() {
 	fmt.Printf("stops: %q\n", plan.Stops)
 	fmt.Printf("preserved: %q\n", plan.Preserved)
 
-	silent, err := engine.Compile(engine.Source{Name: "silent.jinja", Text: `{% for m in messages %}{{ m.content }}{% endfor %}`},
+	silent, err := engine.Compile(context.Background(), engine.Source{Name: "silent.jinja", Text: `{% for m in messages %}{{ m.content }}{% endfor %}`},
 		engine.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -303,7 +325,8 @@ func Example_format() {
 	}
 	fmt.Print(spelling)
 	const silent = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`
-	t, err := engine.Compile(engine.Source{Name: "silent.jinja", Text: silent},
+	t, err := engine.Compile(context.Background(), engine.Source{Name: "silent.jinja",
+		Text: silent},
 		engine.Options{Format: &spelling})
 	if err != nil {
 		fmt.Println(err)

@@ -15,8 +15,8 @@ import (
 
 // Segment is a stretch of a prompt with one origin: the template, or a field of the request.
 type Segment struct {
-	Text string
-	Off  int // where in the prompt it begins, in bytes
+	Text string // the bytes of the prompt that the segment has
+	Off  int    // where in the prompt it begins, in bytes
 	// Own reports whether the text is the template's own, or one of the special tokens that it was
 	// compiled with. All other text came from the request, or was made of it.
 	Own bool

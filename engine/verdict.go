@@ -25,8 +25,8 @@ type Verdict struct {
 	// [ErrToolsUnsupported].
 	Incapable error
 	// Unverified is why the template is not verified: a shape of answer fails, nothing is proven,
-	// or something could not be judged (E32). It wraps [ErrUnverified]; nil: all that it writes is
-	// proven.
+	// or something could not be judged. It wraps [ErrUnverified]; nil: all that it writes is proven
+	// (E32).
 	Unverified error
 }
 

@@ -31,10 +31,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/harness/constraint"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation/standard"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/standard"
 )
 
 // FS has the goldens.
@@ -80,7 +79,7 @@ func grammarText(t *engine.Template) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# lazy: %t\n", plan.Lazy)
 	for _, trigger := range plan.Triggers {
-		fmt.Fprintf(&b, "# trigger: %s\n", constraint.TriggerText(trigger))
+		fmt.Fprintf(&b, "# trigger: %s\n", trigger)
 	}
 	for _, stop := range plan.Stops {
 		fmt.Fprintf(&b, "# stop: %q\n", stop)
@@ -88,11 +87,11 @@ func grammarText(t *engine.Template) string {
 	for _, token := range plan.Preserved {
 		fmt.Fprintf(&b, "# preserved: %q\n", token)
 	}
-	text, err := constraint.Text(plan.Output)
+	grammar, err := plan.Grammar()
 	if err != nil {
 		return comment(err)
 	}
-	return b.String() + text
+	return b.String() + grammar
 }
 
 func comment(err error) string {

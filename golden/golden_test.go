@@ -12,9 +12,9 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/golden"
-	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // TestGolden compares every template with its goldens; -update rewrites them. ASSAY_VENDOR is the

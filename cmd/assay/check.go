@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,19 +16,26 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/hub"
+	"github.com/goassay/assay/engine/model/modeldir"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/clients"
-	"github.com/goassay/assay/harness/gonja"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/manifest"
-	"github.com/goassay/assay/harness/provider"
+	"github.com/goassay/assay/harness/check/baseline"
+	"github.com/goassay/assay/harness/check/config"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/rules/compile"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/clients"
+	"github.com/goassay/assay/harness/diff"
+	"github.com/goassay/assay/harness/foreign/gonja"
+	"github.com/goassay/assay/harness/hub/manifest"
+	"github.com/goassay/assay/harness/hub/storage"
+	"github.com/goassay/assay/harness/hub/templates"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/revision"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/service"
-	"github.com/goassay/assay/harness/storage"
-	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/survey"
+	"github.com/goassay/assay/harness/report/safefile"
+	"github.com/goassay/assay/harness/report/spelling"
+	"github.com/goassay/assay/harness/serve/live"
+	"github.com/goassay/assay/harness/serve/pipe"
+	"github.com/goassay/assay/harness/serve/provider"
 )
 
 var checkCommand = command{
@@ -35,7 +46,7 @@ var checkCommand = command{
 folder, a GGUF file or a model on the Hub, hf:OWNER/REPO[:FILE], all templates are checked, which of
 them each engine takes (A050 to A055), and the response_template (A108, A109).
 In any other folder the command looks for model folders and *.jinja files. Errors fail the check,
-warnings and notes do not; docs/rules.md and "assay explain" explain each rule. The comment
+warnings and notes do not; docs/reference/rules.md and "assay explain" explain each rule. The comment
 {# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the
 base does so too, and with --untrusted nowhere. The last lines name the templates that are
 tool-capable, which is a condition only with --require-tools, and count the checks that passed and
@@ -43,34 +54,35 @@ failed.
 
 --base judges an edit: templates that differ from that commit are compared with their text there, as
 by "assay diff", under their old name where they were renamed, and each is called identical, safe,
-risky or breaking. A check that failed there already does not fail. --baseline does the latter with
-an earlier report in place of a commit.
+risky or breaking. Only what is new fails and is listed; the rest is counted. --baseline does the
+latter with a file of accepted findings, which --write-baseline writes. --whole-models is for lists
+of edited files.
+
+assay.toml, or [tool.assay] of pyproject.toml, has settings for the templates beside and below it;
+with --base they are those of the base. docs/configuration.md explains them.
 
 --client compares a template with the requests that a client really sends, such as claude-code or
 langchain (A095, A096).
 
 --untrusted is for templates of strangers: tight limits on every render and on all of them together,
 no second renderer; docs/untrusted.md has the limits.`,
+	apart: [][]string{{"base", "baseline", "write-baseline"}, {"config", "no-config"}},
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
 		flags.StringVar(&k.manifest, "manifest", "", "check the templates of the manifest `FILE`, each "+
 			"text once; the status is 3 where one cannot be read or is another one")
-		flags.BoolVar(&k.tools, "require-tools", false, "fail where no template of an argument "+
-			"is tool-capable and verified")
+		flags.BoolVar(&k.whole, "whole-models", false, "where an argument is a file of a model "+
+			"folder, such as tokenizer_config.json, judge the folder")
+		k.settings = settingFlags(flags)
 		flags.category("Earlier versions")
 		flags.StringVar(&k.commit, "base", "", "judge the edit since this `COMMIT` of git: a check that "+
 			"failed there does not fail")
-		baseline := flags.String("baseline", "", "`FILE` with an earlier report (--format json): "+
-			"a check that failed there does not fail")
-		known := flags.StringArray("known", nil, "`FILE` with known failures, lines of the form "+
-			"\"file rule\"; may be given again")
+		flags.StringVar(&k.settings.Baseline, "baseline", "", "`FILE` of accepted findings: as many "+
+			"do not fail")
+		flags.StringVar(&k.write, "write-baseline", "", "write what is found now to this `FILE`, "+
+			"to be accepted")
+		k.settings.acceptFlag(flags)
 		flags.category("The checks")
-		only := flags.StringArray("only", nil, "run the rule with this `ID` and no other; "+
-			"may be given again")
-		flags.completes("only", ruleNames)
-		asked := flags.StringArray("client", nil, "try the template on the requests of "+
-			"this `CLIENT`, or all; may be given again")
-		flags.completes("client", func() []string { return append(clients.Names(), allClients) })
 		fallbacks := fallbackFlag(flags)
 		flags.Uint64Var(&k.seed, "seed", 0, "draw the words of probes with seed `N`; 0: the "+
 			"usual words, and a new seed with --base or --untrusted")
@@ -81,29 +93,10 @@ no second renderer; docs/untrusted.md has the limits.`,
 			if err := knownFallbacks(*fallbacks); err != nil {
 				return err
 			}
-			for _, id := range *only {
-				if !slices.ContainsFunc(check.Rules(),
-					func(r rule.Rule) bool { return r.ID == id }) {
-					return fmt.Errorf("--only %s: there is no such rule; `assay "+
-						"explain all` lists them", id)
-				}
-			}
-			var err error
-			if k.clients, err = clientsNamed(*asked); err != nil {
+			if _, err := clientsNamed(k.settings.Clients); err != nil {
 				return err
 			}
-			if k.known, err = readReasons(*known); err != nil {
-				return err
-			}
-			if *baseline != "" {
-				before, err := readReport(c, *baseline)
-				if err != nil {
-					return err
-				}
-				k.baseline = before.Results
-			}
-			k.output.all = len(k.known) > 0
-			k.options = check.Options{Differ: survey.Differ, Fallbacks: *fallbacks, Only: *only}
+			k.options = check.Options{Differ: templates.Differ, Fallbacks: *fallbacks}
 			return k.run(c)
 		}
 	},
@@ -117,18 +110,23 @@ type checking struct {
 	manifest string            // of templates to check; "": those of the arguments
 	digests  map[string]string // of the files that the manifest names
 	commit   string
-	known    map[string]string // "file rule" -> why it fails
+	settings *checkSettings
 	options  check.Options
 	since    *base // of commit
-	tools    bool  // a template must serve tools
+	whole    bool  // a file of a model folder stands for the folder
 	seed     uint64
-	baseline []rule.Result
-	clients  []clients.Client // whose requests are asked for
+	write    string             // the file of a baseline to be written; "": none
+	baseline *baseline.Baseline // nil: none
+
+	// of an argument, as its settings have them
+	filter  *config.Filter
+	tools   bool             // a template must serve tools
+	clients []clients.Client // whose requests are asked for
 }
 
 // incomplete are the rules that tell that the limits ended a look. An earlier report that has them
 // tells nothing of the templates, so it excuses nothing.
-var incomplete = []string{check.TooCostly, revision.Incomplete}
+var incomplete = []string{compile.TooCostly.ID, diff.Incomplete}
 
 // checkMemory is the memory, in bytes, from which on the collector works harder: some templates
 // need a hundred times the memory of others, and the heap would grow to several times theirs.
@@ -144,32 +142,13 @@ func (k *checking) run(c *call) error {
 		k.options.Renderer = second
 	}
 	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
-	if k.limits.untrusted || k.commit != "" {
-		k.options.Accepted = new([]string)
-		for k.seed == 0 {
-			k.seed = uint64(rand.Uint32())
-		}
-	}
-	if k.commit != "" {
-		var err error
-		if k.since, err = openBase(k.commit); err != nil {
-			return err
-		}
-		r.Rules = append(r.Rules, revision.Rules()...)
-	}
-	named, err := k.named(c)
+	names, err := k.begin(c, r)
 	if err != nil {
 		return err
 	}
-	if err := k.output.shard.choose(c); err != nil {
-		return err
+	if k.settings.show {
+		return k.settings.print(c, names)
 	}
-	names := take(k.output.shard, named, func(name string) string {
-		if digest := k.digests[name]; digest != "" {
-			return digest
-		}
-		return contents(name)
-	})
 	unusable, unread := 0, 0
 	var edits, able []string
 	var sources []subject.Source
@@ -190,13 +169,13 @@ func (k *checking) run(c *call) error {
 		}
 		return nil
 	}, func(complete bool) error {
-		rule.Expect(r.Results, k.known, knownKey)
-		if complete && k.output.shard.Of == 0 {
-			r.Results = append(r.Results, rule.Unused(r.Results, k.known, knownKey)...)
+		if k.write != "" {
+			return k.writeBaseline(c, r)
 		}
-		rule.Settle(r.Results, k.baseline, "The baseline has it.", slices.Concat(
-			[]string{check.ToolsRequired}, incomplete)...)
-		r.Conclusions = append(able, edits...)
+		if k.baseline != nil {
+			r.Results = append(r.Results, k.baseline.Settle(r.Results, notExcused...)...)
+		}
+		r.Conclusions = slices.Concat(able, edits, k.settings.acceptances())
 		if k.seed != 0 {
 			r.Conclusions = append(r.Conclusions, fmt.Sprintf("the words of probes were "+
 				"drawn with --seed %d", k.seed))
@@ -205,7 +184,7 @@ func (k *checking) run(c *call) error {
 			return errUnusable
 		}
 		if k.output.html != "" && len(sources) == 1 {
-			view, err := c.service(k.options, k.limits.of(c)).View(sources[0], r.Results)
+			view, err := c.service(k.options, k.limits.Limits).View(sources[0], r.Results)
 			if err != nil {
 				return err
 			}
@@ -225,13 +204,129 @@ func (k *checking) run(c *call) error {
 	})
 }
 
+// begin opens what the run needs, by the settings of the first argument, and returns the templates
+// to check.
+func (k *checking) begin(c *call, r *report.Report) ([]string, error) {
+	if err := k.settings.open(); err != nil {
+		return nil, err
+	}
+	named, err := k.named(c)
+	if err != nil {
+		return nil, err
+	}
+	first := "."
+	if len(c.args) > 0 {
+		first = c.args[0]
+	}
+	of, err := k.settings.of(c, first)
+	if err != nil {
+		return nil, err
+	}
+	if k.commit == "" && k.settings.Baseline == "" && k.write == "" {
+		k.commit = of.Base
+	}
+	if k.commit != "" {
+		if k.since, err = openBase(k.commit); err != nil {
+			return nil, err
+		}
+		k.settings.at(c, k.since, k.commit)
+		r.Rules = append(r.Rules, diff.Rules()...)
+		if of, err = k.settings.of(c, first); err != nil {
+			return nil, err
+		}
+	}
+	if k.limits.untrusted || k.commit != "" {
+		k.options.Accepted = new([]string)
+		for k.seed == 0 {
+			k.seed = uint64(rand.Uint32())
+		}
+	}
+	if err := k.output.settings(of); err != nil {
+		return nil, err
+	}
+	if err := k.openBaseline(of); err != nil {
+		return nil, err
+	}
+	if named, err = k.settings.kept(c, named); err != nil {
+		return nil, err
+	}
+	if err := k.output.shard.choose(c); err != nil {
+		return nil, err
+	}
+	return take(k.output.shard, named, func(name string) string {
+		if digest := k.digests[name]; digest != "" {
+			return digest
+		}
+		return contents(name)
+	}), nil
+}
+
+// openBaseline reads the file of accepted findings. An edit that is judged by a base has none: what
+// the base has is no news, and what it has no more does not fail.
+func (k *checking) openBaseline(of *config.Settings) error {
+	name := cmp.Or(k.write, of.BaselineFile())
+	if name == "" || k.since != nil {
+		return nil
+	}
+	text, err := readFile(name)
+	switch {
+	case err == nil:
+		k.baseline, err = baseline.Parse(source.New(name, string(text)), check.Rules())
+	case k.write != "" && errors.Is(err, fs.ErrNotExist):
+		k.baseline, err = baseline.New(name), nil
+	}
+	k.output.all = k.baseline != nil
+	return err
+}
+
+// notExcused are the rules that must hold whatever was found before.
+var notExcused = slices.Concat([]string{compile.ToolsRequired.ID}, incomplete)
+
+// writeBaseline writes what was found, to be accepted.
+func (k *checking) writeBaseline(c *call, r *report.Report) error {
+	k.baseline.Take(r.Results, min(rule.Warning, k.output.failsFrom()), notExcused...)
+	findings, templates := k.baseline.Counts()
+	if err := safefile.Write(k.write, safefile.Text(k.baseline.String())); err != nil {
+		return err
+	}
+	c.note("%s accepts %d findings in %d templates; `baseline = %q` in %s makes every check "+
+		"take it", k.write, findings, templates, k.write, config.FileName)
+	return nil
+}
+
+// as returns the check of an argument by its own settings.
+func (k *checking) as(c *call, name string) (*checking, error) {
+	of, err := k.settings.of(c, name)
+	if err != nil {
+		return nil, err
+	}
+	one := *k
+	if one.clients, err = clientsNamed(of.Clients); err != nil {
+		return nil, err
+	}
+	one.options.Only = of.Chosen(check.Rules())
+	one.filter, one.tools = of.Filter(k.settings.words.Rules), of.RequireTools
+	return &one, nil
+}
+
+// told returns results as the settings have them, without those that were accepted for this run.
+func (k *checking) told(results []rule.Result) []rule.Result {
+	results = k.filter.Apply(results)
+	rule.Accept(results, k.settings.accepted)
+	return results
+}
+
 // named returns the templates to check: those of the manifest, each once, or of the arguments.
 func (k *checking) named(c *call) ([]string, error) {
 	switch {
 	case k.manifest == "" && len(c.args) == 0:
 		return nil, usageError{errors.New("takes at least one template, found none")}
+	case k.manifest == "" && k.whole:
+		models, others := c.partModels()
+		found, err := c.found(others)
+		return append(models, found...), err
 	case k.manifest == "":
-		return c.found()
+		return c.found(c.args)
 	case len(c.args) > 0:
 		return nil, usageError{errors.New("--manifest takes the place of templates")}
 	}
@@ -272,10 +367,23 @@ func (k *checking) listed(c *call, name string) error {
 	return nil
 }
 
-// found returns the arguments with the contents of folders in their place, and reports these.
-func (c *call) found() ([]string, error) {
-	var all []string
+// partModels parts the arguments into the model folders that files among them belong to, and the
+// others.
+func (c *call) partModels() (models, others []string) {
 	for _, name := range c.args {
+		if dir, ok := subject.ModelOf(name); !ok {
+			others = append(others, name)
+		} else if !slices.Contains(models, dir) {
+			models = append(models, dir)
+		}
+	}
+	return models, others
+}
+
+// found returns arguments with the contents of folders in their place, and reports these.
+func (c *call) found(names []string) ([]string, error) {
+	var all []string
+	for _, name := range names {
 		if info, err := os.Stat(name); err != nil || !info.IsDir() {
 			all = append(all, name)
 			continue
@@ -291,9 +399,6 @@ func (c *call) found() ([]string, error) {
 	}
 	return all, nil
 }
-
-// knownKey is how a list of known failures names a result: the template's file and the rule.
-func knownKey(res *rule.Result) string { return filepath.Base(res.Suite) + " " + res.Rule }
 
 // checked is the result for an argument.
 type checked struct {
@@ -349,21 +454,26 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err := k.listed(c, name); err != nil {
 		return one, err
 	}
+	if k, err = k.as(c, name); err != nil {
+		return one, err
+	}
+	one, err = k.look(c, name)
+	one.results = k.told(one.results)
+	return one, err
+}
+
+// look runs the rules on what comes with an argument.
+func (k *checking) look(c *call, name string) (one checked, err error) {
 	// one bound for all that comes with an argument: its templates, and their revisions at the base
-	o := engine.Options{Limits: k.limits.of(c), Seed: k.seed}.Together()
+	o := engine.Options{Limits: k.limits.Limits, Seed: k.seed}.Together()
 	onHub := strings.HasPrefix(name, hub.Scheme)
 	if onHub || subject.IsModel(name) && !storage.InBucket(name) {
 		m, err := k.open(c, name, onHub)
 		if err != nil {
 			return one, err
 		}
-		m = m.With(o)
-		err = k.model(&one, m, o)
-		for _, src := range check.Distinct(m) {
-			if len(k.clients) > 0 {
-				one.results = append(one.results, check.Clients(src, k.options, k.clients)...)
-			}
-		}
+		m = m.With(c.ctx, o)
+		err = k.model(c.ctx, &one, m, o)
 		k.judge(&one, m.Sources)
 		return one, err
 	}
@@ -371,18 +481,34 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err != nil {
 		return one, err
 	}
-	if config, err := subject.OpenConfig(name); err == nil {
-		one.results = append(one.results, check.Response(config.With(o), k.options)...)
+	config, err := subject.OpenConfig(name)
+	if err == nil {
+		one.results = append(one.results, check.Response(config.With(c.ctx, o), k.options)...)
 	}
-	sources = subject.With(sources, o)
-	for _, src := range sources {
-		if k.since == nil || name == "-" {
-			one.results = append(one.results, check.Template(src, k.options)...)
-		} else if err := k.edited(&one, src, k.since.open(src), o); err != nil {
+	old := k.since.open
+	if err == nil && k.since != nil && filepath.Base(name) == modeldir.TokenizerConfig {
+		// the files beside it have a say in its templates and tokens, at the base too
+		was, err := k.since.model(filepath.Dir(name))
+		if err != nil {
 			return one, err
 		}
-		if len(k.clients) > 0 {
-			one.results = append(one.results, check.Clients(src, k.options, k.clients)...)
+		old = func(src subject.Source) *subject.Source {
+			found := counterpart(was, config, src)
+			if found == nil {
+				return nil
+			}
+			if taken, err := was.Taken(); err == nil && taken.Name == found.Name {
+				return &taken // which knows the templates that it shadows
+			}
+			return found
+		}
+	}
+	sources = subject.With(c.ctx, sources, o)
+	for _, src := range sources {
+		if k.since == nil || name == "-" {
+			one.results = append(one.results, k.findings(src, k.options)...)
+		} else if err := k.edited(c.ctx, &one, src, old(src), o); err != nil {
+			return one, err
 		}
 		if !k.limits.untrusted {
 			k.offer(c, &one, src)
@@ -414,9 +540,13 @@ func (k *checking) open(c *call, name string, onHub bool) (*subject.Model, error
 }
 
 // model checks a model and its changes since the base, with one bound on the renders of both.
-func (k *checking) model(one *checked, m *subject.Model, o engine.Options) error {
+func (k *checking) model(ctx context.Context, one *checked, m *subject.Model,
+	o engine.Options) error {
 	if k.since == nil {
-		one.results = check.Model(m, k.options)
+		one.results = check.ModelOnly(m, k.options)
+		for _, src := range m.Distinct() {
+			one.results = append(one.results, k.findings(src, k.options)...)
+		}
 		return nil
 	}
 	findings := check.ModelOnly(m, k.options)
@@ -425,40 +555,66 @@ func (k *checking) model(one *checked, m *subject.Model, o engine.Options) error
 		return err
 	}
 	if was != nil {
-		was = was.With(o)
+		was = was.With(ctx, o)
 		k.settle(findings, check.ModelOnly(was, k.options), slices.Concat(m.Sources, was.Sources))
 	}
 	one.results = findings
-	for _, src := range check.Distinct(m) {
-		var old *subject.Source
-		if was != nil {
-			if i := slices.IndexFunc(was.Sources,
-				func(s subject.Source) bool { return s.Name == src.Name }); i >= 0 {
-				old = &was.Sources[i]
-			}
-		}
-		if err := k.edited(one, src, old, o); err != nil {
+	for _, src := range m.Distinct() {
+		if err := k.edited(ctx, one, src, counterpart(was, m, src), o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// counterpart is the template of the base that a template of a model takes the place of: the one at
+// its place, else, where a template has moved, the first one of its name.
+func counterpart(was, is *subject.Model, src subject.Source) *subject.Source {
+	if was == nil {
+		return nil
+	}
+	named := func(m *subject.Model) int {
+		return slices.IndexFunc(m.Sources,
+			func(s subject.Source) bool { return s.Name == src.Name })
+	}
+	at := named(was)
+	if at < 0 {
+		name := is.Templates[named(is)].Name
+		at = slices.IndexFunc(was.Templates,
+			func(t modeldir.Template) bool { return t.Name == name })
+	}
+	if at < 0 {
+		return nil
+	}
+	return &was.Sources[at]
+}
+
+// findings are those of a template, with those on the requests of clients that were asked for.
+func (k *checking) findings(src subject.Source, o check.Options) []rule.Result {
+	found := check.Template(src, o)
+	if len(k.clients) > 0 {
+		found = append(found, check.Clients(src, o, k.clients)...)
+	}
+	return found
+}
+
 // settled marks a failure that is no news.
 func (k *checking) settled() string { return "It failed at " + k.commit + ", too." }
 
-// settle marks the failures that the base has already. Where the limits ended the look at a
-// template it marks none: the base may have failed because of the new revision, with which it has
-// them together.
+// settle marks what the base has already, and makes failures of the new warnings that the gate does
+// not let through. Where the limits ended the look at a template it does neither: the base may have
+// failed because of the new revision, with which it has them together.
 func (k *checking) settle(now, before []rule.Result, sources []subject.Source) {
 	if !slices.ContainsFunc(sources, func(s subject.Source) bool { return s.Exhausted() != nil }) {
 		rule.Settle(now, before, k.settled())
+		rule.Close(now, "It is new since "+k.commit+", and a new warning of this kind fails.")
 	}
 }
 
 // service answers the questions of a template's page.
-func (c *call) service(o check.Options, limits engine.Limits) *service.Service {
-	return service.New(service.Options{Version: version(), Check: o, Limits: limits, Tight: limits})
+func (c *call) service(o check.Options, limits engine.Limits) *pipe.Service {
+	return pipe.New(c.ctx, pipe.Options{Version: version(), Check: o, Limits: limits,
+		Tight: limits})
 }
 
 // judge says of templates that come together which are tool-capable, and fails where one must and
@@ -474,51 +630,51 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 }
 
 // edited checks a template and its changes since the base, with one bound on the renders of both. A
-// finding that the base has already does not fail.
-func (k *checking) edited(one *checked, src subject.Source, was *subject.Source,
-	together engine.Options) error {
+// finding that the base has already does not fail, and is not told.
+func (k *checking) edited(ctx context.Context, one *checked, src subject.Source,
+	was *subject.Source, together engine.Options) error {
 	o := k.options
 	o.Accepted = new([]string)
 	if was != nil {
 		*o.Accepted = check.Suppressed(was.Text)
 	}
-	findings := check.Template(src, o)
-	edit, err := since(was, src, together)
+	*o.Accepted = slices.AppendSeq(*o.Accepted, maps.Keys(k.settings.accepted))
+	findings := k.findings(src, o)
+	edit, err := since(ctx, was, src, together)
 	if err != nil {
 		return err
 	}
 	switch {
 	case edit.was == nil:
-	case edit.was.Text == src.Text:
+	case edit.was.Same(src):
 		rule.Settle(findings, slices.Clone(findings), k.settled())
 	default:
-		before := check.Template(*edit.was, o)
+		before := k.findings(*edit.was, o)
 		for i := range before {
 			before[i].Suite = src.Name
 		}
 		k.settle(findings, before, []subject.Source{src, *edit.was})
 	}
 	one.results = append(append(one.results, findings...), edit.changes...)
-	if edit.was == nil || edit.was.Text != src.Text {
-		one.edits = append(one.edits, fmt.Sprintf("edit: %s: %s", src.Name, edit.class(findings)))
+	if edit.was == nil || !edit.was.Same(src) {
+		edit.changes = k.told(edit.changes)
+		one.edits = append(one.edits, fmt.Sprintf("edit: %s: %s", src.Name,
+			edit.class(k.told(findings))))
 	}
 	return nil
 }
-
-// allClients is the client that means every client.
-const allClients = "all"
 
 // clientsNamed returns the clients of names.
 func clientsNamed(names []string) ([]clients.Client, error) {
 	var list []clients.Client
 	for _, name := range names {
-		if name == allClients {
+		if name == config.AllClients {
 			return clients.All(), nil
 		}
 		client, ok := clients.Named(name)
 		if !ok {
 			return nil, fmt.Errorf("--client %s: no such client%s; there are %s and all", name,
-				meant(name, clients.Names()), strings.Join(clients.Names(), ", "))
+				spelling.Meant(name, clients.Names()), strings.Join(clients.Names(), ", "))
 		}
 		list = append(list, client)
 	}
@@ -541,7 +697,7 @@ var explainCommand = command{
 
 // books have all rules: those of templates, of edits and of servers.
 func books() []*rule.Book {
-	return []*rule.Book{check.Book(), revision.Book(), live.Book(), provider.Book()}
+	return []*rule.Book{check.Book(), diff.Book(), live.Book(), provider.Book()}
 }
 
 func explain(c *call, json bool) error {
@@ -560,7 +716,7 @@ func explain(c *call, json bool) error {
 		}
 	}
 	return fmt.Errorf("there is no rule %q%s; `assay "+
-		"explain all` lists them", c.args[0], meant(c.args[0], ruleNames()))
+		"explain all` lists them", c.args[0], spelling.Meant(c.args[0], ruleNames()))
 }
 
 func explainAll(c *call, json bool) error {

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/goassay/assay/harness/storage/storagetest"
+	"github.com/goassay/assay/harness/testkit/double/storagetest"
 )
 
 // cloud is a bucket of S3 on loopback, with the credentials for it.

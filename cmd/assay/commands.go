@@ -50,8 +50,8 @@ var commands []*command
 func init() {
 	cobra.EnableCommandSorting = false
 	commands = []*command{
-		&checkCommand, &fixCommand, &coverageCommand, &diffCommand, &templatesCommand,
-		&explainCommand,
+		&checkCommand, &fixCommand, &auditCommand, &coverageCommand, &diffCommand,
+		&templatesCommand, &explainCommand,
 		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand,
 		&parseCommand, &pageCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &trainCommand,

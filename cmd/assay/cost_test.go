@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goassay/assay/harness/bench"
-	"github.com/goassay/assay/harness/gc"
+	"github.com/goassay/assay/harness/check/batch"
+	"github.com/goassay/assay/harness/testkit/measure/bench"
 )
 
 // The bars of the processor time that `assay check` takes for a template.
@@ -34,7 +34,7 @@ func TestCheckCost(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no templates in %s (%v)", dir, err)
 	}
-	defer gc.Set()()
+	defer batch.SetCollector()()
 	type cost struct {
 		name string
 		time.Duration

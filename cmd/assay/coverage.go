@@ -8,8 +8,8 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/subject"
 )
 
 var coverageCommand = command{
@@ -43,12 +43,12 @@ of the grammar's conversations the errors are named, and a request that it rende
 				return &failure{err}
 			} else {
 				// A template that renders no probe has branches all the same.
-				t, err = chattemplate.Compile(src.Places(), src.BOS, src.EOS, subject.Now)
+				t, err = chattemplate.Compile(c.ctx, src.Places(), src.BOS, src.EOS, subject.Now)
 				if err != nil {
 					return &failure{err}
 				}
-				limits := s.limits.of(c)
-				t.Limits, t.Context = limits.Render, limits.Context
+				limits := s.limits.Limits
+				t.Limits = limits.Render
 				if limits.TotalSteps > 0 {
 					t.Budget = jinja.NewBudget(limits.TotalSteps)
 				}

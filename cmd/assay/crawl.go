@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/goassay/assay/engine/model/hub"
-	"github.com/goassay/assay/harness/crawl"
+	"github.com/goassay/assay/harness/hub/crawl"
 )
 
 var hubCommand = command{

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/goassay/assay/engine/model/gguf"
-	"github.com/goassay/assay/harness/crawl"
-	"github.com/goassay/assay/harness/fakehub"
-	"github.com/goassay/assay/harness/manifest"
+	"github.com/goassay/assay/harness/hub/crawl"
+	"github.com/goassay/assay/harness/hub/manifest"
+	"github.com/goassay/assay/harness/testkit/double/fakehub"
 )
 
 // repositories is how many repositories the Hub of TestCrawl has; `make crawl` has 100,000.

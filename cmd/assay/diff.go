@@ -8,11 +8,11 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/diff"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/revision"
-	"github.com/goassay/assay/harness/script"
-	"github.com/goassay/assay/harness/subject"
 )
 
 var diffCommand = command{
@@ -28,7 +28,7 @@ cases beside NEW (*.txtar in its folder) are parsed with both; --cases names ano
 			"with both revisions")
 		o, limits := outputFlags(flags), limitFlag(flags, lookedAt)
 		return func(c *call) error {
-			return runDiff(c, o, limits.of(c), *cases)
+			return runDiff(c, o, limits.Limits, *cases)
 		}
 	},
 }
@@ -49,9 +49,9 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 	if err != nil {
 		return err
 	}
-	both := subject.Limited([]subject.Source{was, is}, limits)
+	both := subject.Limited(c.ctx, []subject.Source{was, is}, limits)
 	was, is = both[0], both[1]
-	results := revision.Compare(was, is, cases)
+	results := diff.Compare(was, is, cases)
 	if err := context.Cause(c.ctx); err != nil { // nothing is judged by an interrupt
 		return &failure{err}
 	}
@@ -63,9 +63,9 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 		}
 		o.page = view.HTML
 	}
-	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(),
+	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: diff.Rules(),
 		Results: results,
-		Verdict: revision.Conclusion(was, is, results)})
+		Verdict: diff.Conclusion(was, is, results)})
 }
 
 // openRevision opens a file, or a file of a commit.

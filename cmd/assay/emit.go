@@ -13,8 +13,9 @@ import (
 	"github.com/goassay/assay/engine/formatjson"
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/turns"
+	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/conversation/turns"
+	"github.com/goassay/assay/harness/report/spelling"
 )
 
 // target is a language in which a format is written, or the grammar of the answers to a request.
@@ -86,7 +87,7 @@ the request leaves the model free to call. With --tokenizer, lark names special 
 which a tokeniser that has such tokens needs.
 
 A target says exactly the same as the format, or the command fails and names the part for which the
-target's language has no words; it never approximates. docs/grammars.md has the proofs.`,
+target's language has no words; it never approximates. docs/formats.md has the proofs.`,
 	setup: func(flags *flagSet) func(*call) error {
 		e := &emission{step: new(step)}
 		flags.StringVar(&e.into, "into", "", "tokenizer_config.json `FILE` to write a "+
@@ -107,7 +108,7 @@ func (e *emission) run(c *call) error {
 	i := slices.IndexFunc(targets, func(t target) bool { return t.name == c.args[0] })
 	if i < 0 {
 		return usageError{fmt.Errorf("no target %q; there are %s%s", c.args[0],
-			strings.Join(targetNames(), ", "), meant(c.args[0], targetNames()))}
+			strings.Join(targetNames(), ", "), spelling.Meant(c.args[0], targetNames()))}
 	}
 	to := targets[i]
 	if e.into != "" && to.member == "" {

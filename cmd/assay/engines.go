@@ -12,17 +12,17 @@ import (
 	"time"
 
 	"github.com/goassay/assay/corpus"
-	"github.com/goassay/assay/harness/engines"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/outfile"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/foreign/engines"
+	"github.com/goassay/assay/harness/report/safefile"
 )
 
 var enginesCommand = command{
 	group: proving, name: "engines",
 	short: "hold other engines to the corpus, and pick their parsers for a template",
 	long: `An adapter is a program that lets another engine answer, one JSON object a line
-(docs/adapters.md). Those of the repository lie under ci/engines and are set up by "make engines".`,
+(docs/reference/adapters.md). Those of the repository lie under ci/engines and are set up by "make engines".`,
 	within: []*command{&enginesRunCommand, &enginesPickCommand, &enginesJudgeCommand,
 		&enginesFaultsCommand},
 }
@@ -60,18 +60,7 @@ type enginesRun struct {
 }
 
 func (r *enginesRun) run(c *call) error {
-	var folder []string
-	if r.corpus != "" {
-		folder = append(folder, r.corpus)
-	}
-	loaded, err := loadCorpus(folder)
-	if err != nil {
-		return err
-	}
-	matrix, err := engines.ReadMatrix(r.results)
-	if errors.Is(err, fs.ErrNotExist) { // the first run
-		matrix, err = engines.ReadMatrix("")
-	}
+	loaded, matrix, err := r.load()
 	if err != nil {
 		return err
 	}
@@ -79,7 +68,7 @@ func (r *enginesRun) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	published := new(engines.Published)
+	var published *engines.Published
 	if r.published != "" {
 		if published, err = r.readPublished(); err != nil {
 			return err
@@ -88,6 +77,23 @@ func (r *enginesRun) run(c *call) error {
 	var ran []engines.Result
 	out := json.NewEncoder(c.data())
 	out.SetEscapeHTML(false)
+	sweep := engines.Sweep{Corpus: loaded, Only: r.only, Emitted: r.emitted, Published: published,
+		Date: r.date}
+	sweep.Done = func(family string, choice engines.Choice, results []engines.Result) error {
+		ran = append(ran, results...)
+		matrix.Replace(results...)
+		if r.results == "" && len(r.known) == 0 {
+			for _, res := range results {
+				if err := out.Encode(res); err != nil {
+					return err
+				}
+			}
+		}
+		for _, line := range engines.Summary(family, choice, results) {
+			fmt.Fprintf(c.stderr, "  %s\n", line)
+		}
+		return nil
+	}
 	for _, adapter := range c.args {
 		a, err := engines.Start(c.ctx, strings.Fields(adapter), nil)
 		if err != nil {
@@ -95,88 +101,65 @@ func (r *enginesRun) run(c *call) error {
 		}
 		defer a.Close()
 		fmt.Fprintf(c.stderr, "%s %s\n", a.Engine, a.Version)
-		if r.published != "" && a.Parses() {
-			published.Begin(a.Description, r.date)
-		}
-		for i := range loaded.Families {
-			f := &loaded.Families[i]
-			if !strings.Contains(f.Name, r.only) || len(f.Cases) == 0 {
-				continue
-			}
-			s, cases, err := engines.CorpusCases(loaded, f)
-			if err != nil {
-				return err
-			}
-			var results []engines.Result
-			take := func(res engines.Result) { results = append(results, res) }
-			var choice engines.Choice
-			if !r.emitted && a.Parses() {
-				if choice, err = a.Pick(c.ctx, s); err != nil {
-					return err
-				}
-				if r.published != "" {
-					published.Add(a.Engine, f.Name, s, choice)
-				}
-				if err := a.Run(c.ctx, s, cases, choice, take); err != nil {
-					return err
-				}
-			}
-			if !r.emitted && a.Renders {
-				prompts, err := engines.CorpusPrompts(s, f.Name, cases)
-				if err != nil {
-					return err
-				}
-				if err := a.RunPrompts(c.ctx, s, prompts, take); err != nil {
-					return err
-				}
-			}
-			if a.TakesResponseTemplate {
-				if err := a.RunEmitted(c.ctx, s, cases, take); err != nil {
-					return err
-				}
-			}
-			ran = append(ran, results...)
-			matrix.Replace(results...)
-			if r.results == "" && len(r.known) == 0 {
-				for _, res := range results {
-					if err := out.Encode(res); err != nil {
-						return err
-					}
-				}
-			}
-			for _, line := range engines.Summary(f.Name, choice, results) {
-				fmt.Fprintf(c.stderr, "  %s\n", line)
-			}
+		if err := sweep.Run(c.ctx, a); err != nil {
+			return err
 		}
 	}
+	if err := r.write(matrix, published); err != nil {
+		return err
+	}
+	if len(r.known) == 0 {
+		return nil
+	}
+	return r.expect(c, ran, known)
+}
+
+// load reads the corpus, and the results of earlier runs.
+func (r *enginesRun) load() (*families.Corpus, *engines.Matrix, error) {
+	var folder []string
+	if r.corpus != "" {
+		folder = append(folder, r.corpus)
+	}
+	loaded, err := loadCorpus(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	matrix, err := engines.ReadMatrix(r.results)
+	if errors.Is(err, fs.ErrNotExist) { // the first run
+		matrix, err = engines.ReadMatrix("")
+	}
+	return loaded, matrix, err
+}
+
+// write writes the files that were asked for.
+func (r *enginesRun) write(matrix *engines.Matrix, published *engines.Published) error {
 	if r.results != "" {
 		if err := matrix.Write(r.results); err != nil {
 			return err
 		}
 	}
-	if r.published != "" {
-		text, err := published.Text()
-		if err != nil {
-			return err
-		}
-		if err := outfile.Write(r.published, outfile.Text(text)); err != nil {
-			return err
-		}
-	}
 	for _, f := range []struct {
 		name string
-		text func() string
-	}{{r.page, matrix.Markdown}, {r.html, matrix.HTML}} {
+		text func() (string, error)
+	}{{r.published, published.Text},
+		{r.page, func() (string, error) { return matrix.Markdown(), nil }},
+		{r.html, func() (string, error) { return matrix.HTML(), nil }}} {
 		if f.name == "" {
 			continue
 		}
-		if err := outfile.Write(f.name, outfile.Text(f.text())); err != nil {
+		text, err := f.text()
+		if err != nil {
+			return err
+		}
+		if err := safefile.Write(f.name, safefile.Text(text)); err != nil {
 			return err
 		}
 	}
-	if len(r.known) == 0 {
-		return nil
-	}
+	return nil
+}
+
+// expect holds the faults against those that are known.
+func (r *enginesRun) expect(c *call, ran []engines.Result, known map[string]string) error {
 	unexpected := engines.Unexpected(ran, known)
 	for _, text := range unexpected {
 		fmt.Fprintln(c.stderr, text)
@@ -361,7 +344,7 @@ func (p *enginesPick) published(named engines.Parser) (
 // pick tries the parsers on one template.
 func (p *enginesPick) pick(c *call, pick func(*engines.Subject) (engines.PickReport, error),
 	src subject.Source) (engines.PickReport, error) {
-	s, err := engines.NewSubject(src.Limited(c.limits.of(c)))
+	s, err := engines.NewSubject(src.Limited(c.ctx, c.limits.Limits))
 	if err != nil {
 		return engines.PickReport{Template: src.Name}, err
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/goassay/assay/corpus"
-	"github.com/goassay/assay/harness/engines"
-	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/foreign/engines"
 )
 
 var enginesFaultsCommand = command{

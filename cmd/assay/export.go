@@ -2,16 +2,17 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/script"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/script"
 )
 
 var exportCommand = command{
@@ -71,8 +72,8 @@ type export struct {
 	suite   script.Suite
 	out     *bufio.Writer
 	limits  *limits
-	within  engine.Limits // of the run
-	written int           // vectors
+	ctx     context.Context // of the run, which ends its renders
+	written int             // vectors
 }
 
 func exportFlags(flags *flagSet) *export {
@@ -84,7 +85,7 @@ func exportFlags(flags *flagSet) *export {
 
 // run writes the vectors of every template.
 func (e *export) run(c *call, write func(script.Variant) error) error {
-	e.within = e.limits.of(c)
+	e.ctx = c.ctx
 	var err error
 	if e.suite.Corpus, err = loadCorpus(c.args); err != nil {
 		return err
@@ -115,11 +116,11 @@ func (e *export) vector(members ...ordered.Member) {
 
 // battery exports the prompts of a template.
 func (e *export) battery(v script.Variant) error {
-	src, err := e.suite.Source(v)
+	src, err := e.suite.Source(e.ctx, v)
 	if err != nil {
 		return err
 	}
-	t, err := src.Limited(e.within).Compile()
+	t, err := src.Limited(e.ctx, e.limits.Limits).Compile()
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (e *export) cases(v script.Variant) error {
 		return err
 	}
 	template := f.Name + "/" + families.OwnTemplate
-	t, err := subject.New(template, text).Limited(e.within).Compile()
+	t, err := subject.New(template, text).Limited(e.ctx, e.limits.Limits).Compile()
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/fix"
-	"github.com/goassay/assay/harness/outfile"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/edit/fix"
+	"github.com/goassay/assay/harness/report/safefile"
 )
 
 var fixCommand = command{
@@ -33,16 +33,16 @@ reason, and make the exit status 1. docs/fix.md has more.`,
 			"where the template needs an object")
 		flags.StringArrayVar(
 			&f.options.Only,
-			"only",
+			"select",
 			nil,
 			"mend the kinds of fault that the rule with this `ID` finds and no others; "+
 				"may be given again",
 		)
-		flags.completes("only", fix.Rules)
+		flags.completes("select", fix.Rules)
 		flags.BoolVar(&f.json, "json", false, "print JSON")
 		limits := limitFlag(flags, edited)
 		return func(c *call) error {
-			f.options.Limits = limits.of(c)
+			f.options.Limits = limits.Limits
 			return f.run(c)
 		}
 	},
@@ -74,7 +74,7 @@ type fixedReason struct {
 }
 
 func (f *fixing) run(c *call) error {
-	named, err := c.found()
+	named, err := c.found(c.args)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (f *fixing) run(c *call) error {
 			return err
 		}
 		for _, src := range sources {
-			m := fix.Mend(src, f.options, check.Options{})
+			m := fix.Mend(c.ctx, src, f.options, check.Options{})
 			if f.write && len(m.Patches) > 0 {
 				if err := rewrite(m); err != nil {
 					return err
@@ -189,7 +189,7 @@ func replaceText(name, text string) error {
 			filepath.Clean(name),
 		)
 	}
-	return errors.Join(outfile.Write(name, outfile.Text(text)),
+	return errors.Join(safefile.Write(name, safefile.Text(text)),
 		os.Chmod(name, info.Mode().Perm()))
 }
 
@@ -214,7 +214,7 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 			ofClients = append(ofClients, res)
 		}
 	}
-	o := fix.Options{Only: ids, Limits: k.limits.of(c)}
+	o := fix.Options{Only: ids, Limits: k.limits.Limits}
 	if ofClients != nil {
 		o.Only = nil
 	} else if mendable == nil {
@@ -231,13 +231,13 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 	if o.Limits.TotalSteps == 0 || o.Limits.TotalSteps > offerSteps {
 		o.Limits.TotalSteps = offerSteps
 	}
-	m := fix.Mend(src, o, check.Options{})
+	m := fix.Mend(c.ctx, src, o, check.Options{})
 	if len(m.Patches) == 0 {
 		return
 	}
 	var still []rule.Result
 	if ofClients != nil {
-		still = check.Clients(src.WithText(m.Text).Limited(o.Limits), k.options, k.clients)
+		still = check.Clients(src.WithText(m.Text).Limited(c.ctx, o.Limits), k.options, k.clients)
 	}
 	for _, res := range ofClients {
 		if !slices.ContainsFunc(still, func(s rule.Result) bool { return s.Same(res) }) {

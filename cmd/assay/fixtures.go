@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/canitoolcall"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/outfile"
-	"github.com/goassay/assay/harness/script"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/foreign/canitoolcall"
+	"github.com/goassay/assay/harness/report/safefile"
 )
 
 // fixtures writes a corpus as records of CanIToolCall.
@@ -65,7 +65,7 @@ func (f *fixtures) family(c *call, e *export, loaded *families.Corpus, family *f
 		return err
 	}
 	src := subject.New(family.Name+"/"+families.OwnTemplate, text)
-	t, err := src.Limited(e.limits.of(c)).Compile()
+	t, err := src.Limited(c.ctx, e.limits.Limits).Compile()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (f *fixtures) family(c *call, e *export, loaded *families.Corpus, family *f
 	}
 	for name, text := range map[string]string{"assay.jsonl": lines.String(),
 		"family.json": string(about.Append(nil, ordered.Pretty)) + "\n"} {
-		if err := outfile.Write(filepath.Join(dir, name), outfile.Text(text)); err != nil {
+		if err := safefile.Write(filepath.Join(dir, name), safefile.Text(text)); err != nil {
 			return err
 		}
 	}

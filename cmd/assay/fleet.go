@@ -6,11 +6,11 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/goassay/assay/harness/fleet"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/results"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/storage"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/hub/fleet"
+	"github.com/goassay/assay/harness/hub/results"
+	"github.com/goassay/assay/harness/hub/storage"
+	"github.com/goassay/assay/harness/serve/live"
 )
 
 // runFleet puts the shard's models of a manifest through the battery, one after the other, and

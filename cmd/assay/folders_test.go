@@ -121,7 +121,8 @@ func TestEndlessInput(t *testing.T) {
 	for _, args := range [][]string{
 		{"parse", template},
 		{"parse", template, "--output", "/dev/zero"},
-		{"check", template, "--known", "/dev/zero"},
+		{"check", template, "--baseline", "/dev/zero"},
+		{"check", template, "--config", "/dev/zero"},
 		{"check", "-"}, {"render", "--request", "-", template}, {"report", "-"},
 	} {
 		var stderr strings.Builder
@@ -150,7 +151,7 @@ func TestNamesOfOthers(t *testing.T) {
 	}
 	t.Chdir(dir)
 	t.Setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-	stdout, stderr, status := assay("", "check", "--format", "brief", "--only", "A001", ".")
+	stdout, stderr, status := assay("", "check", "--format", "brief", "--select", "A001", ".")
 	if n := strings.Count(stdout, "A001"); status != exitFailed || n != 6 ||
 		strings.Contains(stderr, "127.0.0.1") {
 		t.Errorf("status %d, %d of 6 fail:\n%s%s", status, n, stdout, stderr)

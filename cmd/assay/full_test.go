@@ -26,7 +26,7 @@ func TestFullOutput(t *testing.T) {
 		{"analyze", hermes}, {"analyze", "--explain", "--verify", hermes}, {"caps", hermes}, {"caps", "--json", hermes}, {"check", hermes},
 		{"check", "--format", "json", hermes}, {"check", "--format", "github", hermes}, {"coverage", hermes}, {"diff", hermes, hermes},
 		{"emit", "response-template", hermes}, {"program", hermes}, {"grammar", hermes}, {"render", hermes}, {"parse", hermes},
-		{"run", "--run", "hermes", "../../corpus"}, {"verify", "../../harness/vector/testdata"}, {"fix", hermes},
+		{"run", "--run", "hermes", "../../corpus"}, {"verify", "../../harness/foreign/vector/testdata"}, {"fix", hermes},
 	}
 	var walk func(parent *cobra.Command)
 	walk = func(parent *cobra.Command) {

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-
-	"github.com/goassay/assay/harness/constraint"
 )
 
 var grammarCommand = command{
@@ -27,7 +25,7 @@ func (s *step) grammar(c *call) error {
 	if err != nil {
 		return err
 	}
-	text, err := constraint.Text(plan.Output)
+	text, err := plan.Grammar()
 	if err != nil {
 		return &failure{err}
 	}
@@ -39,7 +37,7 @@ func (s *step) grammar(c *call) error {
 	if s.explain {
 		fmt.Fprintf(c.stdout, "# lazy: %t\n", plan.Lazy)
 		for _, t := range plan.Triggers {
-			fmt.Fprintf(c.stdout, "# trigger: %s\n", constraint.TriggerText(t))
+			fmt.Fprintf(c.stdout, "# trigger: %s\n", t)
 		}
 		fmt.Fprintf(c.stdout, "# stops: %q\n# preserved: %q\n", plan.Stops, plan.Preserved)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 const exitStatuses = "Exit status: 0 all is well, 1 something failed or was rejected, 2 the " +

@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/goassay/assay/engine/model/hub"
-	"github.com/goassay/assay/harness/fakehub"
+	"github.com/goassay/assay/harness/testkit/double/fakehub"
 )
 
 // secret is the token of the scripts. It must turn up nowhere.

@@ -12,7 +12,7 @@ import (
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
 )
 
 var inspectCommand = command{
@@ -57,7 +57,8 @@ func (i *inspection) run(c *call) error {
 	case i.keys:
 		return i.printKeys(c)
 	}
-	m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now, Limits: i.limits.of(c)})
+	m, err := model.Inspect(c.ctx, c.args[0], engine.Options{Now: subject.Now,
+		Limits: i.limits.Limits})
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (i *inspection) onHub(c *call) error {
 		return err
 	}
 	m, err := model.InspectHub(c.ctx, client, ref,
-		engine.Options{Now: subject.Now, Limits: i.limits.of(c)})
+		engine.Options{Now: subject.Now, Limits: i.limits.Limits})
 	if err != nil {
 		return err
 	}

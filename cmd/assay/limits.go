@@ -56,16 +56,6 @@ func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 	return l
 }
 
-// of returns the limits for templates that a command looks at: an interrupt ends their renders, one
-// that is under way too.
-func (l *limits) of(c *call) engine.Limits { return within(c, l.Limits) }
-
-// within lets an interrupt of a command end renders as well.
-func within(c *call, limits engine.Limits) engine.Limits {
-	limits.Context = c.ctx
-	return limits
-}
-
 // exhausted is a failure where a template ran into the limit on all its renders together.
 func exhausted(templates ...*engine.Template) error {
 	for _, t := range templates {

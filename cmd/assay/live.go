@@ -19,13 +19,14 @@ import (
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/gguf"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/manifest"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/hub/manifest"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/report/spelling"
+	"github.com/goassay/assay/harness/serve/live"
 )
 
 var liveCommand = command{
@@ -214,8 +215,8 @@ func (r *liveRun) sources(c *call, path string) ([]compiled, error) {
 		return r.families()
 	}
 	if r.template == "" {
-		m, err := model.Inspect(path, engine.Options{Now: subject.Now,
-			Limits: c.limits.of(c)})
+		m, err := model.Inspect(c.ctx, path, engine.Options{Now: subject.Now,
+			Limits: c.limits.Limits})
 		if err != nil {
 			return nil, err
 		}
@@ -230,7 +231,7 @@ func (r *liveRun) sources(c *call, path string) ([]compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := src.Limited(c.limits.of(c)).Compile()
+	t, err := src.Limited(c.ctx, c.limits.Limits).Compile()
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +271,7 @@ func (r *liveRun) families() ([]compiled, error) {
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("--family %s: the embedded corpus has "+
-			"no such family%s", r.family, meant(r.family, familyNames()))
+			"no such family%s", r.family, spelling.Meant(r.family, familyNames()))
 	}
 	return take(r.output.shard, list, func(one compiled) string {
 		return manifest.Digest(one.src.Text)

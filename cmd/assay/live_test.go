@@ -11,9 +11,9 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/llama"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/serve/live"
 )
 
 // TestLiveWithoutLlama describes how to get a binary that can do it.

@@ -23,9 +23,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/gc"
-	"github.com/goassay/assay/harness/storage"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/check/batch"
+	"github.com/goassay/assay/harness/hub/storage"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 // The exit statuses.
@@ -163,7 +163,7 @@ func (c *call) interrupted(err error) bool {
 }
 
 func main() {
-	gc.Set()
+	batch.SetCollector()
 	log.SetOutput(io.Discard) // net/http writes there what servers send unasked
 	c := &call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
 	os.Exit(c.main(os.Args[1:]))

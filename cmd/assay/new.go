@@ -11,8 +11,8 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/script"
 )
 
 var newCommand = command{
@@ -30,7 +30,7 @@ run CORPUS". A folder that exists already is left alone.`,
 		json := flags.Bool("json", false, "print JSON")
 		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
-			return scaffold(c, limits.of(c), *dir, *family, *json)
+			return scaffold(c, limits.Limits, *dir, *family, *json)
 		}
 	},
 }
@@ -50,7 +50,7 @@ func scaffold(c *call, limits engine.Limits, dir, family string, json bool) erro
 		return fmt.Errorf("%q is no name for a family: small letters, digits, points and "+
 			"hyphens; --family gives another", family)
 	}
-	t, err := src.Limited(limits).Compile()
+	t, err := src.Limited(c.ctx, limits).Compile()
 	if err != nil {
 		return &failure{err}
 	}

@@ -12,10 +12,11 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/goassay/assay/harness/inorder"
+	"github.com/goassay/assay/harness/check/batch"
+	"github.com/goassay/assay/harness/check/config"
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 // output has the flags of every command that ends in a report, and writes it.
@@ -25,6 +26,7 @@ type output struct {
 	all                   bool // keep results that passed, whatever is written
 	// of the findings listed without --notes; a note counts as a warning
 	least              rule.Severity
+	failOn             string // the least severity that fails, or [config.Never]; "": error
 	junit, sarif, html string
 	shard              sharding
 	// writes the page of --html, where it is not the report's own
@@ -43,8 +45,7 @@ const (
 )
 
 func outputFlags(flags *flagSet) *output {
-	o := &output{format: choice{of: []string{formLong, formShort, formBrief, formJSON, formSARIF,
-		formJUnit, formGitHub}}}
+	o := &output{format: choice{of: report.Forms}}
 	flags.category("The report")
 	flags.Var(&o.format, "format", "print it in this `FORM`: long, short (a line for each "+
 		"finding), brief (a line for each template), json, sarif, junit, "+
@@ -93,10 +94,33 @@ func (o *output) write(c *call, r *report.Report) error {
 	if err := o.print(c, r, located); err != nil {
 		return err
 	}
-	if !r.OK() {
+	if o.fails(r) {
 		return errFailed
 	}
 	return nil
+}
+
+// settings takes what was not given as a flag from settings.
+func (o *output) settings(of *config.Settings) error {
+	o.failOn = of.FailOn
+	if o.format.chosen != "" || of.Format == "" {
+		return nil
+	}
+	return o.format.Set(of.Format)
+}
+
+// failsFrom is the least severity of a finding that fails.
+func (o *output) failsFrom() rule.Severity {
+	least := rule.Error
+	if o.failOn != "" && o.failOn != config.Never {
+		least.UnmarshalText([]byte(o.failOn)) // a word of the vocabulary
+	}
+	return least
+}
+
+// fails reports whether a report fails the command.
+func (o *output) fails(r *report.Report) bool {
+	return o.failOn != config.Never && (!r.OK() || r.Has(o.failsFrom()))
 }
 
 // print writes the report to standard output. Forms that machines read name files as the repository
@@ -165,6 +189,8 @@ func (o *output) keep(c *call, r *report.Report, known map[string]string, result
 		switch {
 		case res.Status == rule.Passed && !all && !listed:
 			r.Passed++
+		case res.Status == rule.Found && res.Old && !all && !listed:
+			r.Old++
 		case res.Status == rule.Found && res.Severity == rule.Note && !notes && !listed:
 			r.Noted++
 		case res.Status == rule.Found && res.Severity == rule.Warning && !warnings && !listed:
@@ -214,7 +240,7 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error),
 	done := 0
 	var failed error
 	cut := false
-	ended := inorder.Run(ctx, inorder.Slice(items), func(item T) one {
+	ended := batch.Run(ctx, batch.Slice(items), func(item T) one {
 		result, err := do(item)
 		return one{item, result, err, c.ctx.Err() != nil}
 	}, func(x one) {

@@ -23,9 +23,9 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/service"
+	"github.com/goassay/assay/harness/serve/pipe"
 )
 
 var pageCommand = command{
@@ -35,7 +35,7 @@ var pageCommand = command{
 	long: `The page has the findings beside the lines, the prompt by whose text it is, the format as
 a diagram, outputs as they stream, two revisions and the coverage. This program answers it, on this
 machine alone and to nobody who does not know the key in the address, until it is interrupted; no
-file is read or written. The same page runs without any program, from static files (docs/page.md).`,
+file is read or written. The same page runs without any program, from static files (docs/check.md).`,
 	setup: func(flags *flagSet) func(*call) error {
 		stay := flags.Bool("no-browser", false, "print the address and open no browser")
 		limits := limitFlag(flags, lookedAt)
@@ -50,8 +50,8 @@ file is read or written. The same page runs without any program, from static fil
 					return err
 				}
 			}
-			s := service.New(service.Options{Version: version(), Check: check.Options{},
-				Limits: limits.of(c), Tight: within(c, untrusted)})
+			s := pipe.New(c.ctx, pipe.Options{Version: version(), Check: check.Options{},
+				Limits: limits.Limits, Tight: untrusted})
 			return servePage(c, s, fragment, !*stay)
 		}
 	},
@@ -73,7 +73,7 @@ func pageState(text string) (string, error) {
 	return "#" + base64.RawURLEncoding.EncodeToString(packed.Bytes()), err
 }
 
-func servePage(c *call, s *service.Service, fragment string, browse bool) error {
+func servePage(c *call, s *pipe.Service, fragment string, browse bool) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func servePage(c *call, s *service.Service, fragment string, browse bool) error 
 
 // pageHandler serves the page's files, and answers who knows the key. Another site that a browser
 // shows cannot: it does not know the key, and a name that resolves to this machine is not the host.
-func pageHandler(s *service.Service, host, key string) http.Handler {
+func pageHandler(s *pipe.Service, host, key string) http.Handler {
 	files := http.FileServerFS(report.Web())
 	var one sync.Mutex
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,7 @@ func pageHandler(s *service.Service, host, key string) http.Handler {
 		case r.Method != http.MethodPost || r.Header.Get("X-Assay-Key") != key:
 			http.Error(w, "the key is missing", http.StatusForbidden)
 		default:
-			line, err := io.ReadAll(http.MaxBytesReader(w, r.Body, service.MaxRequest))
+			line, err := io.ReadAll(http.MaxBytesReader(w, r.Body, pipe.MaxRequest))
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 				return

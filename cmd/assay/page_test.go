@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/harness/service"
+	"github.com/goassay/assay/harness/serve/pipe"
 )
 
 // TestPageHandler asks the server of `assay page`: for its files, with the key and without, and by
 // another name of this machine.
 func TestPageHandler(t *testing.T) {
-	h := pageHandler(service.New(service.Options{}), "127.0.0.1:1", "the key")
+	h := pageHandler(pipe.New(t.Context(), pipe.Options{}), "127.0.0.1:1", "the key")
 	ask := func(method, host, path, key, body string) (int, string) {
 		r := httptest.NewRequest(method, "http://"+host+path, strings.NewReader(body))
 		if key != "" {

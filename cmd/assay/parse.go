@@ -14,12 +14,12 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/stream"
-	"github.com/goassay/assay/harness/reduce"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/corpus/reduce"
+	"github.com/goassay/assay/harness/corpus/split"
+	"github.com/goassay/assay/harness/corpus/tokens"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/split"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/tokens"
 )
 
 var parseCommand = command{

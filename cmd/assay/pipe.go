@@ -6,10 +6,10 @@ import (
 	"io"
 
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/gonja"
-	"github.com/goassay/assay/harness/service"
-	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/survey"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/foreign/gonja"
+	"github.com/goassay/assay/harness/hub/templates"
+	"github.com/goassay/assay/harness/serve/pipe"
 )
 
 var pipeCommand = command{
@@ -17,18 +17,18 @@ var pipeCommand = command{
 	short: "answer requests of another program, one JSON object a line",
 	long: `Requests come on standard input, answers leave on standard output in the same order, until
 the input ends. A program in any language checks, compares and renders templates so, and reads model
-outputs as they stream; the Python package does. docs/protocol.md has the operations. A request that
+outputs as they stream; the Python package does. docs/reference/protocol.md has the operations. A request that
 cannot be answered gets an answer that says why, and the next one is read.`,
 	setup: func(flags *flagSet) func(*call) error {
 		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
-			judged := check.Options{Differ: survey.Differ}
+			judged := check.Options{Differ: templates.Differ}
 			if !limits.untrusted {
 				second := new(gonja.Renderer)
 				defer second.Close()
 				judged.Renderer = second
 			}
-			s := service.New(service.Options{
+			s := pipe.New(c.ctx, pipe.Options{
 				Version: version(),
 				Open: func(name string) ([]subject.Source, error) {
 					return subject.OpenAll(name,
@@ -36,10 +36,10 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 				},
 				Find:   findAll,
 				Check:  judged,
-				Limits: limits.of(c),
-				Tight:  within(c, untrusted),
+				Limits: limits.Limits,
+				Tight:  untrusted,
 			})
-			return pipe(s, c.stdin, c.data())
+			return answerLines(s, c.stdin, c.data())
 		}
 	},
 }
@@ -50,8 +50,8 @@ func findAll(dir string) ([]string, error) {
 	return append(found.Templates, found.Models...), err
 }
 
-// pipe answers line by line.
-func pipe(s *service.Service, in io.Reader, out io.Writer) error {
+// answerLines answers line by line.
+func answerLines(s *pipe.Service, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := readLine(lines)
@@ -75,14 +75,14 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		piece, err := r.ReadSlice('\n')
-		if len(line) <= service.MaxRequest {
+		if len(line) <= pipe.MaxRequest {
 			line = append(line, piece...)
-			line = line[:min(len(line), service.MaxRequest+1)]
+			line = line[:min(len(line), pipe.MaxRequest+1)]
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if n := len(line); n > 0 && n <= service.MaxRequest && line[n-1] == '\n' {
+		if n := len(line); n > 0 && n <= pipe.MaxRequest && line[n-1] == '\n' {
 			line = line[:n-1]
 		}
 		return line, err

@@ -15,11 +15,11 @@ import (
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/serve/live"
+	"github.com/goassay/assay/harness/serve/openai"
 )
 
 // keyVariable is where a server's API key is taken from. It has a name of its own, so that no key
@@ -39,7 +39,7 @@ var probeCommand = command{
 	short: "put a server through a battery of requests in three protocols, and check its answers",
 	long: `Each request is sent in chat completions, Responses and Messages, as far as the server has
 them, and answered in one piece and as a stream. All answers are held to the rules of
-docs/server-rules.md, and to each other. The template is that of --template, else the one that the
+docs/reference/server-rules.md, and to each other. The template is that of --template, else the one that the
 server gives, else, with --hub, that of the model's repository; without one, markers that leak are
 those of all known formats. An API key is taken from the environment variable ` + keyVariable +
 		".",
@@ -204,8 +204,8 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 		return nil
 	}
 	// the server's clock is not ours to set
-	if v.Template, err = engine.Compile(src, engine.Options{Now: time.Now,
-		Limits: c.limits.of(c)}); err != nil {
+	if v.Template, err = engine.Compile(c.ctx, src, engine.Options{Now: time.Now,
+		Limits: c.limits.Limits}); err != nil {
 		return err
 	}
 	if err := v.Template.Gate().Err(); err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/fakehub"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/live/livetest"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/testkit/double/fakehub"
+	"github.com/goassay/assay/harness/testkit/double/livetest"
 )
 
 // runProbe runs assay probe with a key in the environment.

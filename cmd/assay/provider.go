@@ -19,10 +19,10 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/manifest"
-	"github.com/goassay/assay/harness/outfile"
-	"github.com/goassay/assay/harness/provider"
-	"github.com/goassay/assay/harness/provider/dataset"
+	"github.com/goassay/assay/harness/hub/manifest"
+	"github.com/goassay/assay/harness/report/safefile"
+	"github.com/goassay/assay/harness/serve/provider"
+	"github.com/goassay/assay/harness/serve/provider/dataset"
 )
 
 var providerCommand = command{
@@ -38,7 +38,7 @@ is compared with. An API key is taken from the environment variable ` + keyVaria
 --key-file, and sent to that host alone.
 
 The status is 1 where the provider does worse than the reference, 3 where requests are left (the
-budget is spent, or the provider does not answer) or no request had an answer. docs/provider.md has
+budget is spent, or the provider does not answer) or no request had an answer. docs/providers.md has
 the formats and the statistics.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := &providing{send: choice{of: []string{string(provider.Batch), string(provider.Stream),
@@ -151,17 +151,26 @@ const maxKey = 16 << 10
 // providerMemory is the memory, in bytes, from which on the collector works harder.
 const providerMemory = 96 << 20
 
+// members reads the members that every request gets besides.
+func (p *providing) members() (ordered.Value, error) {
+	extra, err := ordered.ParseString(cmp.Or(p.extra, "{}"))
+	if err != nil {
+		return extra, fmt.Errorf("--extra: %w", err)
+	}
+	if extra.Kind() != ordered.Object {
+		return extra, fmt.Errorf("--extra: expected an object, found %s", extra)
+	}
+	return extra, nil
+}
+
 func (p *providing) run(c *call) error {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(providerMemory))
 	if err := p.check(); err != nil {
 		return usageError{err}
 	}
-	extra, err := ordered.ParseString(cmp.Or(p.extra, "{}"))
+	extra, err := p.members()
 	if err != nil {
-		return fmt.Errorf("--extra: %w", err)
-	}
-	if extra.Kind() != ordered.Object {
-		return fmt.Errorf("--extra: expected an object, found %s", extra)
+		return err
 	}
 	key, err := p.key(c)
 	if err != nil {
@@ -183,9 +192,6 @@ func (p *providing) run(c *call) error {
 	}
 	if h.Dataset, h.Requests, err = p.count(c); err != nil {
 		return fmt.Errorf("--dataset %s: %w", p.dataset, err)
-	}
-	if p.first > 0 {
-		h.Requests = min(h.Requests, p.first)
 	}
 	var template *engine.Template
 	if p.template != "" {
@@ -245,6 +251,9 @@ func (p *providing) count(c *call) (digest string, n int, err error) {
 	if n == 0 {
 		return "", 0, errors.New("it has no requests")
 	}
+	if p.first > 0 {
+		n = min(n, p.first)
+	}
 	return hex.EncodeToString(sum.Sum(nil)), n, nil
 }
 
@@ -267,8 +276,8 @@ func (p *providing) compile(c *call) (*engine.Template, string, error) {
 		return nil, "", err
 	}
 	// the provider's clock is not ours to set
-	t, err := engine.Compile(engine.Source{Name: src.Name, Text: src.Text, BOS: src.BOS,
-		EOS: src.EOS}, engine.Options{Now: time.Now, Limits: c.limits.of(c)})
+	t, err := engine.Compile(c.ctx, engine.Source{Name: src.Name, Text: src.Text, BOS: src.BOS,
+		EOS: src.EOS}, engine.Options{Now: time.Now, Limits: c.limits.Limits})
 	if err != nil {
 		return nil, "", err
 	}
@@ -338,7 +347,7 @@ func (p *providing) judge(c *call, explain *provider.Explainer, table *provider.
 		return err
 	}
 	if p.measures != "" {
-		if err := outfile.Write(p.measures, result.JSONLines); err != nil {
+		if err := safefile.Write(p.measures, result.JSONLines); err != nil {
 			return err
 		}
 	}

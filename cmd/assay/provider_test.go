@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/goassay/assay/corpus"
-	"github.com/goassay/assay/harness/provider"
-	"github.com/goassay/assay/harness/provider/dataset"
-	"github.com/goassay/assay/harness/provider/providertest"
+	"github.com/goassay/assay/harness/serve/provider"
+	"github.com/goassay/assay/harness/serve/provider/dataset"
+	"github.com/goassay/assay/harness/testkit/double/providertest"
 )
 
 var askedRequests = flag.Int("requests", 2000, "how many requests TestProviderKilled asks")
@@ -197,8 +197,9 @@ func TestProviderKilled(t *testing.T) {
 	}
 }
 
-// TestProviderPage compares the output that docs/provider.md shows with that of such a run.
+// TestProviderPage compares the output that docs/providers.md shows with that of such a run.
 func TestProviderPage(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	set := madeDataset(t, dir, 1000)
 	ask := func(o providertest.Options, log string, more ...string) (string, int) {
@@ -236,7 +237,7 @@ func TestProviderPage(t *testing.T) {
 		!strings.Contains(read, "40 answers, 0 without one, 960 not asked") {
 		t.Errorf("assay report: status %d\n%s%s", status, read, errs)
 	}
-	page, err := os.ReadFile("../../docs/provider.md")
+	page, err := os.ReadFile("../../docs/providers.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func TestProviderPage(t *testing.T) {
 	shown, _, _ = strings.Cut(shown, "```")
 	for part := range strings.SplitSeq(shown, "...\n") {
 		if !strings.Contains(out, part) || len(part) < 40 {
-			t.Errorf("docs/provider.md shows\n%s\nwhich is no part of\n%s", part, out)
+			t.Errorf("docs/providers.md shows\n%s\nwhich is no part of\n%s", part, out)
 		}
 	}
 }

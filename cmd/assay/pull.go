@@ -9,8 +9,8 @@ import (
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/outfile"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/report/safefile"
 )
 
 var pullCommand = command{
@@ -62,7 +62,7 @@ func (p *pull) run(c *call) error {
 	}
 	show, end := c.downloading()
 	m, err := model.Pull(c.ctx, client, ref, model.PullOptions{
-		Options:  engine.Options{Now: subject.Now, Limits: p.limits.of(c)},
+		Options:  engine.Options{Now: subject.Now, Limits: p.limits.Limits},
 		Progress: show,
 		Warn: func(text string) {
 			end()
@@ -76,7 +76,7 @@ func (p *pull) run(c *call) error {
 		return verdict(err)
 	}
 	if p.lock != "" {
-		err := outfile.Write(p.lock, func(w io.Writer) error {
+		err := safefile.Write(p.lock, func(w io.Writer) error {
 			_, err := w.Write(m.Lock.Text())
 			return err
 		})

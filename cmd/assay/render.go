@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/foreign/gonja"
 )
 
 var renderCommand = command{

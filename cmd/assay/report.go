@@ -9,9 +9,9 @@ import (
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/hub/storage"
+	"github.com/goassay/assay/harness/hub/templates"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/storage"
-	"github.com/goassay/assay/harness/survey"
 )
 
 var reportCommand = command{
@@ -55,9 +55,9 @@ other forms.`,
 
 func (o *output) report(c *call) error {
 	if len(c.args) == 1 && !isReport(c.args[0]) {
-		k := &checking{output: o, limits: &limits{Limits: lookedAt},
+		k := &checking{output: o, limits: &limits{Limits: lookedAt}, settings: newSettings(),
 			remote:  &remote{retries: hub.DefaultRetries},
-			options: check.Options{Differ: survey.Differ}}
+			options: check.Options{Differ: templates.Differ}}
 		return k.run(c)
 	}
 	if len(c.args) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/report/spelling"
 )
 
 // readFields are the fields of a request that [chat.ParseRequest] reads.
@@ -33,7 +34,7 @@ var otherFields = []string{"model", "audio", "frequency_penalty", "logit_bias", 
 func (c *call) warnFields(request ordered.Value) {
 	for _, m := range request.Members() {
 		if !slices.Contains(readFields, m.Key) && !slices.Contains(otherFields, m.Key) {
-			c.warn("the request's field %q is not read%s", m.Key, meant(m.Key, readFields))
+			c.warn("the request's field %q is not read%s", m.Key, spelling.Meant(m.Key, readFields))
 		}
 	}
 }

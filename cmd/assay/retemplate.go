@@ -7,7 +7,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/gguf"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
 )
 
 var retemplateCommand = command{
@@ -50,12 +50,12 @@ func (r *retemplate) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	judged := engine.Options{Now: subject.Now, Limits: r.limits.of(c)}
-	m, err := model.Inspect(c.args[0], judged)
+	judged := engine.Options{Now: subject.Now, Limits: r.limits.Limits}
+	m, err := model.Inspect(c.ctx, c.args[0], judged)
 	if err != nil {
 		return err
 	}
-	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Limited(r.limits.of(c)).
+	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Limited(c.ctx, r.limits.Limits).
 		Compile(); err != nil {
 		return &failure{err}
 	}
@@ -78,7 +78,7 @@ func (r *retemplate) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	if m, err = model.Inspect(r.out, judged); err != nil {
+	if m, err = model.Inspect(c.ctx, r.out, judged); err != nil {
 		return err
 	}
 	verdict := m.Verdict()

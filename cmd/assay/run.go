@@ -11,15 +11,16 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/golden"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/equivalence"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/gonja"
-	"github.com/goassay/assay/harness/manifest"
-	"github.com/goassay/assay/harness/reduce"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/equivalence"
+	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/reduce"
+	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/foreign/gonja"
+	"github.com/goassay/assay/harness/hub/manifest"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/script"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/report/spelling"
 )
 
 var runCommand = command{
@@ -68,12 +69,13 @@ func (r *corpusRun) run(c *call) error {
 	if err := r.output.shard.choose(c); err != nil {
 		return err
 	}
-	variants := take(r.output.shard, r.choose(r.suite.Variants()), r.contents)
+	variants := take(r.output.shard, r.choose(r.suite.Variants()),
+		func(v script.Variant) string { return r.contents(c, v) })
 	switch {
 	case len(variants) > 0:
 	case r.only != "":
 		return fmt.Errorf("--run %s: no template or family "+
-			"has that name%s", r.only, meant(r.only, r.names()))
+			"has that name%s", r.only, spelling.Meant(r.only, r.names()))
 	case r.output.shard.Of > 0:
 		return errors.New("the shard has no templates: there are fewer than shards")
 	default:
@@ -119,8 +121,8 @@ func (r *corpusRun) run(c *call) error {
 }
 
 // contents names a variant by the digest of its template; one that cannot be read by its name.
-func (r *corpusRun) contents(v script.Variant) string {
-	src, err := r.suite.Source(v)
+func (r *corpusRun) contents(c *call, v script.Variant) string {
+	src, err := r.suite.Source(c.ctx, v)
 	if err != nil {
 		return v.Name
 	}
@@ -149,7 +151,7 @@ func (r *corpusRun) minimize(c *call, all []failedScripts) error {
 	var failed error
 	for _, broken := range all {
 		v := broken.variant
-		src, err := r.suite.Source(v)
+		src, err := r.suite.Source(c.ctx, v)
 		if err != nil {
 			return err
 		}
@@ -191,7 +193,7 @@ func (r *corpusRun) load(c *call) (err error) {
 	if r.suite.Corpus, err = loadCorpus(c.args); err != nil {
 		return err
 	}
-	r.suite.Limits = r.limits.of(c)
+	r.suite.Limits = r.limits.Limits
 	if r.vendor != "" {
 		r.suite.Vendor, r.suite.Vendors = os.DirFS(r.vendor), r.vendor
 	}
@@ -225,7 +227,7 @@ func openCorpus(dir string) (fs.FS, error) {
 
 // template runs everything on one template.
 func (r *corpusRun) template(c *call, v script.Variant) ([]rule.Result, error) {
-	src, err := r.suite.Source(v)
+	src, err := r.suite.Source(c.ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +237,7 @@ func (r *corpusRun) template(c *call, v script.Variant) ([]rule.Result, error) {
 	}
 	results := check.Template(src, options)
 	if len(v.Family.Cases) > 0 {
-		cases, err := r.suite.Results(v, src, r.output.verbose)
+		cases, err := r.suite.Results(c.ctx, v, src, r.output.verbose)
 		if err != nil {
 			return nil, err
 		}
@@ -267,7 +269,7 @@ func (r *corpusRun) own(c *call, family string) (shared string, ok bool, err err
 	if err != nil {
 		return "", false, err
 	}
-	t, err := subject.New(family, text).Limited(r.limits.of(c)).Compile()
+	t, err := subject.New(family, text).Limited(c.ctx, r.limits.Limits).Compile()
 	if err != nil {
 		return "", false, nil
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/serve"
+	"github.com/goassay/assay/harness/serve/live"
 	"github.com/goassay/assay/harness/serve/local"
+	"github.com/goassay/assay/harness/serve/openai"
 	"github.com/goassay/assay/harness/serve/upstream"
 )
 
@@ -214,16 +214,16 @@ func (v *served) compile(c *call, o *serve.Options, e engine.Options) (err error
 			"and --eos, or give its tokenizer_config.json", o.Source.Name, o.Source.BOS,
 			o.Source.EOS)
 	}
-	e.Limits = v.look.of(c)
-	if o.Template, err = engine.Compile(o.Source, e); err != nil {
+	e.Limits = v.look.Limits
+	if o.Template, err = engine.Compile(c.ctx, o.Source, e); err != nil {
 		return err
 	}
 	o.Template.Gate() // which is all of the look
 	if err := exhausted(o.Template); err != nil {
 		return err
 	}
-	e.Limits.TotalSteps, e.Limits.Context = 0, nil
-	o.Template, err = engine.Compile(o.Source, e)
+	e.Limits.TotalSteps = 0
+	o.Template, err = engine.Compile(context.WithoutCancel(c.ctx), o.Source, e)
 	return err
 }
 

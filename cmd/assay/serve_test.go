@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 // postMessages sends a server a request with a key, and returns the status of the answer.

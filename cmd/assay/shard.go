@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goassay/assay/harness/manifest"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/hub/manifest"
 )
 
 // sharding has the flags that choose a part of the work.

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/goassay/assay/harness/report/spelling"
 )
 
 var helpCommand = command{
@@ -20,7 +22,7 @@ var helpCommand = command{
 			cmd, rest, err := root.Find(c.args)
 			if err != nil || len(rest) > 0 {
 				return usageError{fmt.Errorf("there is no command %q%s", strings.Join(c.args, " "),
-					meant(c.args[0], names(root)))}
+					spelling.Meant(c.args[0], names(root)))}
 			}
 			c.help(c.stdout, cmd)
 			return nil
@@ -74,7 +76,7 @@ PowerShell: assay completion powershell | Out-String | Invoke-Expression.`,
 			}
 			return usageError{fmt.Errorf("there is no completion for "+
 				"%q; there are %s%s", c.args[0], strings.Join(shellNames(), ", "),
-				meant(c.args[0], shellNames()))}
+				spelling.Meant(c.args[0], shellNames()))}
 		}
 	},
 }

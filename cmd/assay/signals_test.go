@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goassay/assay/engine/model/gguf"
-	"github.com/goassay/assay/harness/manifest"
+	"github.com/goassay/assay/harness/hub/manifest"
 )
 
 // TestEveryCommandHeeds interrupts every command while it renders for hours, waits on standard

@@ -6,7 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 // spans prints the segments of a prompt.

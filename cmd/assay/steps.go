@@ -13,8 +13,9 @@ import (
 	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/report/spelling"
 )
 
 // step has the parts shared by the commands that look at one step of a request's life: a template,
@@ -99,14 +100,14 @@ func (s *step) source(c *call) (src subject.Source, err error) {
 	if err != nil {
 		return src, err
 	}
-	o := engine.Options{Limits: s.limits.of(c)}
+	o := engine.Options{Limits: s.limits.Limits}
 	if s.tokenizer != "" {
 		if o.Vocabulary, err = tokenizer.Vocabulary(s.tokenizer); err != nil {
 			return src, err
 		}
 		s.vocabulary = o.Vocabulary
 	}
-	return subject.With([]subject.Source{src}, o)[0], nil
+	return subject.With(c.ctx, []subject.Source{src}, o)[0], nil
 }
 
 // open opens a template, and names the one of several.
@@ -208,7 +209,7 @@ func (s *step) options() engine.PrepareOptions {
 	return o
 }
 
-// reading is how answers are read where engines differ: docs/policies.md has the names.
+// reading is how answers are read where engines differ: docs/reference/policies.md has the names.
 type reading struct {
 	tolerances engine.Tolerances
 	incomplete codegen.Incomplete
@@ -256,7 +257,7 @@ func (v *toleranceValue) Set(text string) error {
 	if err != nil || state != "on" && state != "off" {
 		names := codegen.ToleranceNames()
 		return fmt.Errorf("expected NAME=on or NAME=off with a NAME of %s%s",
-			strings.Join(names, ", "), meant(name, names))
+			strings.Join(names, ", "), spelling.Meant(name, names))
 	}
 	if *v &^= toleranceValue(one); state == "on" {
 		*v |= toleranceValue(one)
@@ -295,7 +296,7 @@ func knownFallbacks(names []string) error {
 		if _, ok := dialect.Lookup(name); !ok {
 			return fmt.Errorf("there is no fallback spelling "+
 				"%q; there are %s%s", name, strings.Join(dialect.Names(), ", "),
-				meant(name, dialect.Names()))
+				spelling.Meant(name, dialect.Names()))
 		}
 	}
 	return nil

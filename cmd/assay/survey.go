@@ -12,17 +12,17 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/harness/census"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/fleet"
-	"github.com/goassay/assay/harness/inorder"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/manifest"
-	"github.com/goassay/assay/harness/observatory"
-	"github.com/goassay/assay/harness/results"
-	"github.com/goassay/assay/harness/storage"
-	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/survey"
+	"github.com/goassay/assay/harness/check/batch"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/hub/fleet"
+	"github.com/goassay/assay/harness/hub/manifest"
+	"github.com/goassay/assay/harness/hub/observatory"
+	"github.com/goassay/assay/harness/hub/results"
+	"github.com/goassay/assay/harness/hub/storage"
+	"github.com/goassay/assay/harness/hub/survey"
+	"github.com/goassay/assay/harness/hub/templates"
+	"github.com/goassay/assay/harness/serve/live"
 )
 
 var manifestCommand = command{
@@ -53,7 +53,7 @@ is where the manifest belongs. docs/scale.md has the members of a line.`,
 
 // manifest lists templates; a store that is not empty gets copies of them.
 func (c *call) manifest(store string) error {
-	names, err := c.found()
+	names, err := c.found(c.args)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *surveying) run(c *call) error {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(surveyMemory))
 	}
 	name := c.args[0]
-	plan, err := census.NewPlan(func() (io.ReadCloser, error) { return c.files.Open(c.ctx, name) },
+	plan, err := survey.NewPlan(func() (io.ReadCloser, error) { return c.files.Open(c.ctx, name) },
 		s.shard.Shard, version())
 	if err != nil {
 		return fmt.Errorf("%s: %w", storage.Shown(name), err)
@@ -167,10 +167,10 @@ func (s *surveying) run(c *call) error {
 			return fmt.Errorf("--since %s: %w", storage.Shown(s.since), err)
 		}
 	}
-	summary := census.NewSummary(plan.Header)
-	judge := &census.Judge{Folder: storage.Dir(name), Open: c.template,
-		Options: check.Options{Differ: survey.Differ, Accepted: new([]string)},
-		Engine:  engine.Options{Limits: s.limits.of(c)}}
+	summary := survey.NewSummary(plan.Header)
+	judge := &survey.Judge{Folder: storage.Dir(name), Open: c.template,
+		Options: check.Options{Differ: templates.Differ, Accepted: new([]string)},
+		Engine:  engine.Options{Limits: s.limits.Limits}}
 	name = ""
 	if s.out != "" {
 		name = storage.Join(s.out, plan.Name())
@@ -187,7 +187,7 @@ func (s *surveying) run(c *call) error {
 }
 
 // unread is an error where templates could not be read.
-func unread(s *census.Summary) error {
+func unread(s *survey.Summary) error {
 	if n := s.Unread(); n > 0 {
 		return fmt.Errorf("%w: %d of %d templates could not be read; run it again",
 			errUnread, n, s.All.Templates)
@@ -219,7 +219,7 @@ func (c *call) templates(name string) ([]subject.Source, error) {
 }
 
 // since takes over the findings of an earlier survey.
-func (c *call) since(plan *census.Plan, name string) error {
+func (c *call) since(plan *survey.Plan, name string) error {
 	f, err := c.files.Open(c.ctx, name)
 	if err != nil {
 		return err
@@ -229,12 +229,12 @@ func (c *call) since(plan *census.Plan, name string) error {
 }
 
 // judge judges the templates of a plan on all cores, and writes their lines in order.
-func (s *surveying) judge(c *call, plan *census.Plan, judge *census.Judge, summary *census.Summary,
+func (s *surveying) judge(c *call, plan *survey.Plan, judge *survey.Judge, summary *survey.Summary,
 	w io.Writer) error {
-	lines := make(chan census.Line)
+	lines := make(chan survey.Line)
 	written := make(chan error, 1)
 	go func() {
-		written <- results.Write(w, plan.Header, func() (census.Line, error) {
+		written <- results.Write(w, plan.Header, func() (survey.Line, error) {
 			line, more := <-lines
 			if !more {
 				return line, io.EOF
@@ -246,7 +246,8 @@ func (s *surveying) judge(c *call, plan *census.Plan, judge *census.Judge, summa
 	}()
 	step, end := c.progress("templates", len(plan.Tasks))
 	done := 0
-	err := inorder.Run(c.ctx, inorder.Slice(plan.Tasks), judge.Line, func(line census.Line) {
+	judged := func(t *survey.Task) survey.Line { return judge.Line(c.ctx, t) }
+	err := batch.Run(c.ctx, batch.Slice(plan.Tasks), judged, func(line survey.Line) {
 		summary.Add(line)
 		lines <- line
 		if done++; step != nil {
@@ -263,7 +264,7 @@ func (o *merging) merge(c *call) error {
 	if (o.site == "") != (o.date == "") {
 		return usageError{errors.New("--site and --date go together")}
 	}
-	names, err := c.resultFiles()
+	names, err := o.resultFiles(c)
 	if err != nil {
 		return err
 	}
@@ -338,14 +339,14 @@ func (o *merging) mergeFleet(c *call, files []*results.Reader, names []string) e
 
 // mergeSurvey joins the results of templates, and sums them up.
 func (o *merging) mergeSurvey(c *call, files []*results.Reader, names []string) error {
-	header, next, err := results.Merge[census.Line](files, names, o.partial)
+	header, next, err := results.Merge[survey.Line](files, names, o.partial)
 	if err != nil {
 		return err
 	}
-	summary := census.NewSummary(header)
+	summary := survey.NewSummary(header)
 	err = c.into(o.table, func(rows io.Writer) error {
 		table := observatory.NewTable(rows, o.table)
-		err := merged(c, o, header, next, func(line census.Line) error {
+		err := merged(c, o, header, next, func(line survey.Line) error {
 			summary.Add(line)
 			return table.Add(line)
 		})
@@ -383,7 +384,7 @@ type merging struct {
 }
 
 // resultFiles returns the arguments, with the files of folders in their place.
-func (c *call) resultFiles() ([]string, error) {
+func (*merging) resultFiles(c *call) ([]string, error) {
 	var names []string
 	for _, arg := range c.args {
 		folder, err := c.files.IsFolder(c.ctx, arg)

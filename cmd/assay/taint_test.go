@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goassay/assay/engine/model/gguf"
-	"github.com/goassay/assay/harness/manifest"
+	"github.com/goassay/assay/harness/hub/manifest"
 )
 
 // tainted is text that a stranger writes into any input: escapes that colour and move, marks that
@@ -78,7 +78,7 @@ type exposure struct {
 
 // run runs it; a command that would serve until it is interrupted is interrupted.
 func (e *exposure) run(t *testing.T) (stdout, stderr string) {
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	if e.args[0] == "serve" || e.args[0] == "page" {
 		ctx, stop = context.WithTimeout(ctx, time.Second)
@@ -292,7 +292,7 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	for _, name := range []string{"explain", "help", "completion", "live", "man"} {
 		run(name, text)
 	}
-	for _, flag := range []string{"--only", "--fallback", "--limit", "--client", "--" + text} {
+	for _, flag := range []string{"--select", "--fallback", "--limit", "--client", "--" + text} {
 		run("check", flag, text, hermes)
 	}
 	for _, flag := range []string{"--tolerance", "--incomplete", "--fallback"} {

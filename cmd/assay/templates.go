@@ -8,10 +8,10 @@ import (
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/hub/templates"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/survey"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 var templatesCommand = command{
@@ -24,7 +24,7 @@ all of them with the gate's verdict; then the one that transformers, vLLM and ll
 for requests without and with tools, with the reason; then their differences (identical, white
 space, not observable, safe, risky, breaking) with the changes as "assay diff" names them; then the
 faults (rules A050 to A055; "assay check" of the folder has the faults of each template besides).
-Exit status 1 means that a file cannot be used, or that there is no template. docs/templates.md has
+Exit status 1 means that a file cannot be used, or that there is no template. docs/models.md has
 the engines' rules.
 
 Of a repository on the Hub the command fetches only small files, and the header of the one GGUF file
@@ -68,7 +68,7 @@ func (l *listing) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	found := survey.Of(m.Limited(l.limits.of(c)))
+	found := templates.Of(m.Limited(c.ctx, l.limits.Limits))
 	return l.print(c, found, "", found.Value())
 }
 
@@ -82,14 +82,16 @@ func (l *listing) onHub(c *call) error {
 	if err != nil {
 		return err
 	}
-	found := survey.Of(subject.NewModel(ref.String(), "", folder).Limited(l.limits.of(c)))
+	found := templates.Of(subject.NewModel(ref.String(), "", folder).Limited(c.ctx,
+		l.limits.Limits))
 	v := found.Value().With("repository", ordered.Str(repo.ID)).
 		With("commit", ordered.Str(repo.Commit))
 	return l.print(c, found, fmt.Sprintf("repository: %s\ncommit: %s\n", repo.ID, repo.Commit), v)
 }
 
 // print prints a survey as text after a head, or as JSON, and fails where it has errors.
-func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Value) (err error) {
+func (l *listing) print(c *call, found *templates.Survey, head string,
+	v ordered.Value) (err error) {
 	for _, t := range found.Templates {
 		if err := exhausted(t.Compiled); err != nil {
 			return err
@@ -107,7 +109,7 @@ func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Va
 }
 
 // text prints a survey and the faults of the model.
-func (l *listing) text(c *call, found *survey.Survey, head string) error {
+func (l *listing) text(c *call, found *templates.Survey, head string) error {
 	if err := c.printLines(head + found.String()); err != nil ||
 		len(found.Findings) == 0 {
 		return err

@@ -7,9 +7,9 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/fix"
-	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/train"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/edit/fix"
+	"github.com/goassay/assay/harness/edit/train"
 )
 
 var trainCommand = command{
@@ -20,7 +20,8 @@ var trainCommand = command{
 the text that the model has to write: content, reasoning, calls and the end of the turn. It is
 offered only where every conversation renders the same bytes with it. Other facts for training are
 printed on stderr: which form of arguments and content the template takes, whether the end of the
-turn is trained, and whether a conversation's rendering begins with those of its beginnings.
+turn is trained, and whether a conversation's rendering begins with those of its beginnings. The
+exit status is 1 where tags are placed in part: the places are named with their lines.
 docs/tokens.md has more.`,
 	setup: func(flags *flagSet) func(*call) error {
 		tr := &training{step: new(step)}
@@ -58,7 +59,7 @@ func (tr *training) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	src = subject.With([]subject.Source{src}, engine.Options{Limits: tr.limits.of(c)})[0]
+	src = subject.With(c.ctx, []subject.Source{src}, engine.Options{Limits: tr.limits.Limits})[0]
 	t, err := src.Compile()
 	if err != nil {
 		return &failure{err}
@@ -67,16 +68,7 @@ func (tr *training) run(c *call) error {
 		return tr.printSpans(c, t)
 	}
 	if tr.keep {
-		kept, err := train.Keep(src, tr.seed)
-		if err != nil {
-			return &failure{err}
-		}
-		fmt.Fprintf(c.stderr, "%s: without %s every conversation renders as before; with it turns "+
-			"are kept in %d of %d steps (%d before), prompts in %d of %d (%d before)\n",
-			src.Name, train.Switch,
-			kept.After.Turns.Whole(), kept.After.Turns.Steps, kept.Before.Turns.Whole(),
-			kept.After.Prompts.Whole(), kept.After.Prompts.Steps, kept.Before.Prompts.Whole())
-		return tr.deliver(c, kept.Mended)
+		return tr.keepTurns(c, src)
 	}
 	var vocabulary *engine.Vocabulary
 	if tr.tokenizer != "" {
@@ -103,10 +95,29 @@ func (tr *training) run(c *call) error {
 		return nil
 	case tr.check:
 		return errFailed
-	case tr.json && !tr.write:
-		return nil
+	case !tr.json || tr.write:
+		if err := tr.deliver(c, report.Tagged.Mended()); err != nil {
+			return err
+		}
 	}
-	return tr.deliver(c, report.Tagged.Mended())
+	if report.Tagged.Status() == train.Partial {
+		return errFailed
+	}
+	return nil
+}
+
+// keepTurns adds the switch that keeps the turns of a conversation.
+func (tr *training) keepTurns(c *call, src subject.Source) error {
+	kept, err := train.Keep(src, tr.seed)
+	if err != nil {
+		return &failure{err}
+	}
+	fmt.Fprintf(c.stderr, "%s: without %s every conversation renders as before; with it turns "+
+		"are kept in %d of %d steps (%d before), prompts in %d of %d (%d before)\n",
+		src.Name, train.Switch,
+		kept.After.Turns.Whole(), kept.After.Turns.Steps, kept.Before.Turns.Whole(),
+		kept.After.Prompts.Whole(), kept.After.Prompts.Steps, kept.Before.Prompts.Whole())
+	return tr.deliver(c, kept.Mended)
 }
 
 // deliver prints a patch, or writes it.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/goassay/assay/harness/report/spelling"
 )
 
 // usageError is a command line that means nothing.
@@ -227,22 +229,8 @@ func names(parent *cobra.Command) []string {
 }
 
 func unknownCommand(parent *cobra.Command, name string) error {
-	return usageError{fmt.Errorf("there is no command %q%s", name, meant(name, names(parent)))}
-}
-
-// meant is the end of a sentence that names the likely meaning of a word.
-func meant(typed string, names []string) string {
-	if len(typed) > 100 { // no slip of the hand, and costs its length times that of a name
-		return ""
-	}
-	near := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, name := range names {
-		near.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	if found := near.SuggestionsFor(typed); len(found) > 0 && len(found) <= 3 {
-		return "; did you mean " + strings.Join(found, " or ") + "?"
-	}
-	return ""
+	return usageError{fmt.Errorf("there is no command %q%s", name,
+		spelling.Meant(name, names(parent)))}
 }
 
 // flagError describes an error in a flag in our words.
@@ -292,9 +280,9 @@ func unknownFlag(flags *pflag.FlagSet, err *pflag.NotExistError) error {
 		if flags.Lookup(strings.SplitN(letters, "=", 2)[0]) != nil {
 			return fmt.Errorf("there is no flag -%s; did you mean --%[1]s?", letters)
 		}
-		return fmt.Errorf("there is no flag -%s%s", name, meant("--"+letters, all))
+		return fmt.Errorf("there is no flag -%s%s", name, spelling.Meant("--"+letters, all))
 	}
-	return fmt.Errorf("there is no flag --%s%s", name, meant("--"+name, all))
+	return fmt.Errorf("there is no flag --%s%s", name, spelling.Meant("--"+name, all))
 }
 
 // dashes spells a flag as people do: one dash before a letter, two before a word.

@@ -2,21 +2,23 @@
 
 // Command page is the engine of the page in a browser: package service, compiled to WebAssembly, in
 // a worker. It gives the worker one function, assay, which takes a request in JSON and returns its
-// answer (docs/protocol.md). It reads no file and asks no server.
+// answer (docs/reference/protocol.md). It reads no file and asks no server.
 package main
 
 import (
+	"context"
 	"syscall/js"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/harness/service"
+	"github.com/goassay/assay/harness/serve/pipe"
 )
 
 // limits are those of a command that looks at a template: the person who pastes one waits for it.
 var limits = engine.Limits{TotalSteps: 20_000_000}
 
 func main() {
-	s := service.New(service.Options{Version: version, Limits: limits, Tight: limits})
+	s := pipe.New(context.Background(), pipe.Options{Version: version, Limits: limits,
+		Tight: limits})
 	js.Global().Set("assay", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return string(s.Answer([]byte(args[0].String())))
 	}))

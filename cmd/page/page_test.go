@@ -12,13 +12,13 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/vector"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/foreign/vector"
 )
 
-// These run in WebAssembly, by node (ci/site.sh): the engine has to work there as it does
+// These run in WebAssembly, by node (ci/pages/site.sh): the engine has to work there as it does
 // elsewhere.
 
 // TestVectors passes the vectors of ASSAY_VECTORS with the templates of ASSAY_VENDOR.

@@ -25,7 +25,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/internal/observe"
 	"github.com/goassay/assay/engine/ordered"
 )
 

@@ -9,14 +9,15 @@ import (
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/internal/observe"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
 
 func compile(t *testing.T, text string) *chattemplate.Template {
 	t.Helper()
-	ct, err := chattemplate.Compile(source.New("template.jinja", text), "<s>", "</s>", nil)
+	ct, err := chattemplate.Compile(t.Context(), source.New("template.jinja", text), "<s>", "</s>",
+		nil)
 	if err != nil {
 		t.Fatal(source.Detail(err))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/internal/observe"
 	"github.com/goassay/assay/engine/ordered"
 )
 

@@ -35,8 +35,8 @@ var ReasoningFields = [...]string{"reasoning_content", "reasoning", "thinking", 
 
 // Tool is a function that a model may call.
 type Tool struct {
-	Name        string
-	Description string
+	Name        string        // the function, as calls name it
+	Description string        // what it does, for the model; may be empty
 	Parameters  ordered.Value // a JSON Schema; null where the function declares none
 
 	// Value is the tool as it came, as a template sees it. Null in a tool that is made by hand:
@@ -57,8 +57,8 @@ const (
 
 // ToolChoice is a request's tool_choice.
 type ToolChoice struct {
-	Mode ChoiceMode
-	Name string // ChoiceNamed: the function
+	Mode ChoiceMode // whether the model may, must or must not call
+	Name string     // ChoiceNamed: the function that it must call
 }
 
 // ReasoningFormat says where reasoning goes.
@@ -84,15 +84,15 @@ const (
 // Request is a client's request.
 type Request struct {
 	Messages        []ordered.Value // objects, each with a "role"
-	Tools           []Tool
-	ToolChoice      ToolChoice
-	OneCall         bool // parallel_tool_calls is false: a grammar allows one call
-	ReasoningFormat ReasoningFormat
-	EnableThinking  *bool         // nil: not given, the template's default
-	NoGeneration    bool          // add_generation_prompt is false
-	Continue        Continue      // continue_final_message
-	JSONSchema      ordered.Value // of the answer; null where there is none
-	HasJSONSchema   bool          // a schema was given (it may be {} or true)
+	Tools           []Tool          // the functions that the model may call; none: it calls nothing
+	ToolChoice      ToolChoice      // whether it may, must or must not call them
+	OneCall         bool            // parallel_tool_calls is false: a grammar allows one call
+	ReasoningFormat ReasoningFormat // where the answer's reasoning goes
+	EnableThinking  *bool           // nil: not given, the template's default
+	NoGeneration    bool            // add_generation_prompt is false
+	Continue        Continue        // the part of the last message to go on with
+	JSONSchema      ordered.Value   // of the answer; null where there is none
+	HasJSONSchema   bool            // a schema was given (it may be {} or true)
 	// chat_template_kwargs: further template variables, an object or null
 	Kwargs ordered.Value
 
@@ -104,16 +104,16 @@ type Request struct {
 
 // Message is a model's answer. Its JSON is OpenAI's.
 type Message struct {
-	Reasoning string // reasoning_content
-	Content   string
-	ToolCalls []ToolCall
+	Reasoning string     // the text before the answer, reasoning_content in JSON; "": none
+	Content   string     // the text of the answer; "": none
+	ToolCalls []ToolCall // the calls in the order in which the model wrote them
 }
 
 // ToolCall is one call in a [Message]. Its JSON is OpenAI's, which has no place for Complete: a
 // call that is read from JSON is complete.
 type ToolCall struct {
 	ID        string // empty where the output carries none (E22)
-	Name      string
+	Name      string // the function that is called
 	Arguments string // JSON text as the model wrote it, or as much of it as came
 	Complete  bool   // the call was read to its end (E14)
 }
@@ -121,18 +121,18 @@ type ToolCall struct {
 // Delta is one increment of a message. Reasoning and content never stand in one delta; a delta is
 // never empty (E24). Its JSON is OpenAI's.
 type Delta struct {
-	Reasoning string
-	Content   string
-	ToolCalls []ToolCallDelta
+	Reasoning string          // what follows of the reasoning
+	Content   string          // what follows of the content
+	ToolCalls []ToolCallDelta // what follows of calls, or begins one
 }
 
 // ToolCallDelta is an increment of a call. The first one of a call has its name, and its id where
 // there is one; the arguments of all of them, put together, are the call's.
 type ToolCallDelta struct {
-	Index     int // which call, from 0
-	ID        string
-	Name      string
-	Arguments string
+	Index     int    // which call, from 0
+	ID        string // of the first increment, where the output carries one
+	Name      string // of the first increment alone: the function
+	Arguments string // what follows of the JSON text of the arguments
 }
 
 // FinishReason is why a turn ended, in the words of OpenAI's finish_reason. Servers have further

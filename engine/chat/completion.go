@@ -13,7 +13,7 @@ import (
 type Envelope struct {
 	ID      string // of the answer, such as "chatcmpl-42"; each answer has its own
 	Created int64  // when the answer began, in seconds since 1970 (Unix time)
-	Model   string
+	Model   string // the name under which the server serves the model
 
 	// CallID gives the id of a call by its number in the answer, from 0, where the output carries
 	// none. nil: an id of 9 letters and digits, made of ID and the number; there are templates that
@@ -23,24 +23,24 @@ type Envelope struct {
 
 // Usage is how many tokens a prompt and an answer have.
 type Usage struct {
-	Prompt, Completion int
+	Prompt, Completion int // in tokens; OpenAI's total is their sum
 }
 
 // Completion is a whole answer as a server sends it. Its JSON is OpenAI's chat.completion.
 type Completion struct {
-	ID      string
-	Created int64 // seconds since 1970
-	Model   string
-	Message Message
-	Finish  FinishReason
-	Usage   *Usage // nil: left out
+	ID      string       // of the answer, as [Envelope] has it
+	Created int64        // seconds since 1970
+	Model   string       // the name under which it is served
+	Message Message      // the whole answer
+	Finish  FinishReason // why the answer ended
+	Usage   *Usage       // nil: left out
 }
 
 // Chunk is a piece of an answer as a server sends it. Its JSON is OpenAI's chat.completion.chunk.
 type Chunk struct {
-	ID      string
-	Created int64 // seconds since 1970
-	Model   string
+	ID      string       // of the answer, the same in all its chunks
+	Created int64        // seconds since 1970
+	Model   string       // the name under which it is served
 	Role    bool         // the first chunk: it names the assistant's role
 	Delta   Delta        // empty in the first chunk and in the last one
 	Finish  FinishReason // of the last chunk; empty before: null

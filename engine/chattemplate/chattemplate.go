@@ -31,6 +31,7 @@ import (
 	"unsafe"
 
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/words"
@@ -69,7 +70,7 @@ type native struct {
 }
 
 func (n native) Render(vars ordered.Value, now func() time.Time) (string, error) {
-	return n.Template.Render(jinja.VarsFromJSON(vars),
+	return n.Template.Render(context.Background(), jinja.VarsFromJSON(vars),
 		jinja.Options{Mode: n.Mode, Limits: n.Limits, Now: now})
 }
 
@@ -79,22 +80,36 @@ type Template struct {
 	BOS, EOS string // texts of the special tokens, given to the template as bos_token and eos_token
 	StandIns bool   // those are not the model's
 	Now      func() time.Time
-	Limits   jinja.Limits    // zero: the defaults
-	Context  context.Context // ends all renders, which then fail with the cause; nil: nothing does
-	Budget   *jinja.Budget   // of all renders together; nil: no bound
-	Mask     *words.Mask     // of the words of probes; nil: none
+	Limits   jinja.Limits  // zero: the defaults
+	Budget   *jinja.Budget // of all renders together; nil: no bound
+	Mask     *words.Mask   // of the words of probes; nil: none
 
+	ctx     context.Context // of all renders; see Compile
 	program *jinja.Template
 }
 
 // Compile compiles a template. Now is the clock that strftime_now reads; nil means that a template
-// which asks for the time fails.
-func Compile(src *source.Source, bos, eos string, now func() time.Time) (*Template, error) {
+// which asks for the time fails. The end of ctx ends all renders of the template, as that of
+// [exec.CommandContext] ends the command: what is found out about a template is computed once for
+// all who ask, so the context belongs to the template and not to one render.
+func Compile(ctx context.Context, src *source.Source, bos, eos string,
+	now func() time.Time) (*Template, error) {
 	program, err := jinja.Compile(src)
 	if err != nil {
 		return nil, err
 	}
-	return &Template{Source: src, BOS: bos, EOS: eos, Now: now, program: program}, nil
+	return &Template{Source: src, BOS: bos, EOS: eos, Now: now, ctx: ctx, program: program}, nil
+}
+
+// Edited compiles another text with everything else as the template has it: the tokens, the clock,
+// the limits and their budget, and the context.
+func (t *Template) Edited(src *source.Source) (*Template, error) {
+	e, err := Compile(t.ctx, src, t.BOS, t.EOS, t.Now)
+	if err != nil {
+		return nil, err
+	}
+	e.Limits, e.Budget = t.Limits, t.Budget
+	return e, nil
 }
 
 // Names returns the names that the template reads and does not define on every path: its input
@@ -147,7 +162,7 @@ func (t *Template) Render(in Input) (string, error) {
 
 // render renders an input under the mask.
 func (t *Template) render(in Input, o jinja.Options) (string, error) {
-	text, err := t.program.Render(t.vars(in), o)
+	text, err := t.program.Render(t.ctx, t.vars(in), o)
 	if t.Mask != nil {
 		text, err = t.Mask.Show(text), t.shown(err)
 	}
@@ -195,11 +210,11 @@ func hide(m *words.Mask, v ordered.Value) ordered.Value {
 	return v
 }
 
-// RenderImmutable renders an input as Hugging Face's transformers does, where a template must not
-// change its input (E1).
+// RenderImmutable renders an input as Hugging Face's transformers does with jinja2 3.1.5 or later,
+// where a template must not change its input (E1).
 func (t *Template) RenderImmutable(in Input) (string, error) {
 	o := t.options()
-	o.Mode = jinja.Immutable
+	o.Mode = jinja.Strict
 	return t.render(in, o)
 }
 
@@ -245,7 +260,7 @@ func (t *Template) Observe(in Input) (Observation, error) {
 		}
 	}
 	var err error
-	seen.Text, err = t.program.RenderText(t.vars(in), o)
+	seen.Text, err = t.program.RenderText(t.ctx, t.vars(in), o)
 	if t.Mask != nil {
 		seen.String, err = t.Mask.Show(seen.String), t.shown(err)
 	}
@@ -257,7 +272,7 @@ func (t *Template) Follow(in Input) *jinja.Trace {
 	o := t.options()
 	trace := &jinja.Trace{Everywhere: true}
 	o.Trace = trace
-	_, _ = t.program.RenderText(t.vars(in), o) // where it fails, its reads before that count
+	_, _ = t.program.RenderText(t.ctx, t.vars(in), o) // where it fails, its reads before that count
 	return trace
 }
 
@@ -275,7 +290,7 @@ func (t *Template) RenderSpans(in Input, spans *jinja.Spans,
 func (t *Template) RenderEnd(in Input) (jinja.Text, error) {
 	o := t.options()
 	o.Fields, o.End = true, IsOwn
-	text, err := t.program.RenderText(t.vars(in), o)
+	text, err := t.program.RenderText(t.ctx, t.vars(in), o)
 	if t.Mask != nil {
 		text.String, err = t.Mask.Show(text.String), t.shown(err)
 	}
@@ -293,7 +308,7 @@ func IsOwn(o jinja.Origin) bool {
 }
 
 // Sites returns the places where the template decides: the indexes of [jinja.Coverage].
-func (t *Template) Sites() []jinja.Site { return t.program.Sites() }
+func (t *Template) Sites() []flow.Site { return t.program.Sites() }
 
 // Cover renders an input and adds the branches that it takes to a coverage, which it does also
 // where rendering fails. It looks for no texts that others have reached already.
@@ -304,6 +319,5 @@ func (t *Template) Cover(in Input, c, known *jinja.Coverage) (string, error) {
 }
 
 func (t *Template) options() jinja.Options {
-	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Context: t.Context,
-		Budget: t.Budget, Now: t.Now}
+	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Budget: t.Budget, Now: t.Now}
 }

@@ -32,10 +32,10 @@ func (e *incomplete) Unwrap() []error { return e.wraps }
 
 // Exhausted returns why renders were refused, nil where none was: the budget is used up, or the
 // context is done.
-func (t *Template) Exhausted() error { return exhausted(t.Source.Name, t.Context, t.Budget) }
+func (t *Template) Exhausted() error { return exhausted(t.ctx, t.Source.Name, t.Budget) }
 
-func exhausted(name string, ctx context.Context, budget *jinja.Budget) error {
-	if ctx != nil && ctx.Err() != nil {
+func exhausted(ctx context.Context, name string, budget *jinja.Budget) error {
+	if ctx.Err() != nil {
 		cause := context.Cause(ctx)
 		return &incomplete{fmt.Sprintf("%s: the look at it was broken off: %v", name, cause),
 			[]error{ErrExhausted, cause}}
@@ -65,10 +65,10 @@ func Fits(src *source.Source, most int) error {
 // Admit takes the reading of a source from a budget, before it is compiled: of many that come
 // together not each is read where none of them compiles, and none once no steps are left. It fails
 // where the source does not fit, or where the context or the budget refuses it.
-func Admit(src *source.Source, most int, ctx context.Context, budget *jinja.Budget) error {
+func Admit(ctx context.Context, src *source.Source, most int, budget *jinja.Budget) error {
 	if err := Fits(src, most); err != nil {
 		return err
 	}
 	charge(budget, len(src.Text))
-	return exhausted(src.Name, ctx, budget)
+	return exhausted(ctx, src.Name, budget)
 }

@@ -130,6 +130,7 @@ func TestLiteral(t *testing.T) {
 	lenient, strict := codec.Syntax{}, codec.Syntax{Strict: true}
 	object, hold := codec.Syntax{Object: true}, codec.Syntax{Hold: true}
 	dict := codec.Syntax{Bare: true, Token: `<|"|>`, Object: true}
+	words := codec.Syntax{Bare: true, Token: `<|"|>`, Object: true, Words: true, Until: "<end|>"}
 	table := []struct {
 		syntax codec.Syntax
 		in     string
@@ -163,6 +164,15 @@ func TestLiteral(t *testing.T) {
 		{hold, `-7 `, `-7`, ` `, peg.Match},
 		{dict, `{city:<|"|>say "hi" {},<|"|>,n:3,in ner:{x:[<|"|>a<|"|>,null]}}`, `{"city":"say \"hi\" {},","n":3,"in ner":{"x":["a",null]}}`, ``, peg.Match},
 		{dict, `{<|"|>k<|"|> : "v"}!`, `{"k" : "v"}`, `!`, peg.Match},
+		{dict, `{k:v}`, `{"k":`, `v}`, peg.Fail},
+		{words, `{a:light,n:5}<end|>`, `{"a":"light","n":5}`, `<end|>`, peg.Match},
+		{words, `{a:<b> "é", {x} see me, and <end,k : on }`, `{"a":"<b> \"é\", {x} see me, and <end","k" : "on"}`, ``, peg.Match},
+		{words, `{d:2024-01-05,t:true story,u:true ,z:-1.5e3}`, `{"d":"2024-01-05","t":"true story","u":true ,"z":-1.5e3}`, ``, peg.Match},
+		{words, `{l:[a b, 2, c[0], <|"|>d<|"|>, null],o:{x:y}}`, `{"l":["a b", 2, "c[0]", "d", null],"o":{"x":"y"}}`, ``, peg.Match},
+		{words, `{a:,b:1}`, `{"a":`, `,b:1}`, peg.Fail},
+		{words, `{a:light<end|>{b:1}`, `{"a":"light`, `<end|>{b:1}`, peg.Fail},
+		{words, `{a:li`, `{"a":"li`, ``, peg.Fail},
+		{words, `{a:tru`, `{"a":tru`, ``, peg.Fail},
 	}
 	for _, c := range table {
 		got, n, status := both(t, c.syntax.New(), c.in)
@@ -331,7 +341,8 @@ func FuzzLiteral(f *testing.F) {
 	}
 	// a lone surrogate as UTF-8 would spell it, cut inside
 	f.Add("'\xed\xa3\x90'", uint64(0), uint8(3))
-	syntaxes := []codec.Syntax{{}, {Strict: true}, {Object: true}, {Hold: true}, {Bare: true, Token: `<|"|>`}}
+	syntaxes := []codec.Syntax{{}, {Strict: true}, {Object: true}, {Hold: true}, {Bare: true, Token: `<|"|>`},
+		{Bare: true, Token: `<|"|>`, Words: true, Until: "<end|>"}}
 	f.Fuzz(func(t *testing.T, text string, seed uint64, which uint8) {
 		syntax := syntaxes[int(which)%len(syntaxes)]
 		got := scan(t, syntax.New(), text)

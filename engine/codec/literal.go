@@ -19,6 +19,12 @@ type Syntax struct {
 	Hold   bool
 	Object bool // the value must be an object
 	Marked bool // the text has a [Mark] before each token
+	// a value in an object or array that begins no literal, or goes on after one, is a string that
+	// lacks its quotes
+	Words bool
+	// a text that no string without quotes contains, such as the marker that closes the call; empty
+	// for none
+	Until string
 }
 
 // Name, First and New implement [peg.ScannerType].
@@ -28,7 +34,8 @@ func (s Syntax) Name() string {
 		on   bool
 		name string
 	}{{s.Strict, "strict"}, {s.Bare, "bare"}, {s.Token != "", "token"}, {s.Hold, "hold"},
-		{s.Object, "object"}, {s.Marked, "marked"}} {
+		{s.Object, "object"}, {s.Marked, "marked"}, {s.Words, "words"},
+		{s.Until != "", "until " + s.Until}} {
 		if f.on {
 			name += " " + f.name
 		}
@@ -64,6 +71,7 @@ type Literal struct {
 	quote  byte // of the string: '"', '\'', 0 for the token
 	triple bool // three quotes
 	key    bool // the string is a key
+	inner  int  // brackets that are open in a string without quotes
 	w      writer
 }
 
@@ -79,6 +87,7 @@ const (
 	inString                       // between a string's quotes
 	inNumber                       // in a number
 	inBareKey                      // in a key without quotes
+	inBareText                     // in a string without quotes
 )
 
 type numberState uint8
@@ -337,6 +346,7 @@ func (l *Literal) plain(buf []byte, i int, w *writer) int {
 				}
 				// Anything but a short integer is looked at more closely.
 				if j == len(buf) || c == '-' || c == '0' && j > i+1 ||
+					l.syntax.Words && isSpace(buf[j]) ||
 					buf[j] != ',' && buf[j] != '}' && buf[j] != ']' && !isSpace(buf[j]) {
 					goto out
 				}
@@ -431,6 +441,8 @@ func (l *Literal) read(buf []byte, i int, closed bool, w *writer) (int, verdict)
 		return l.readNumber(buf, i)
 	case inBareKey:
 		return l.readBareKey(buf, i, closed, w)
+	case inBareText:
+		return l.readBareText(buf, i, closed, w)
 	}
 	c := buf[i]
 	if isSpace(c) {
@@ -590,10 +602,23 @@ func (l *Literal) readValue(buf []byte, i int, closed bool, w *writer) (int, ver
 		return l.close(i, w)
 	case c == '"', c == '\'' && !l.syntax.Strict:
 		return l.openString(buf, i, closed, false, w)
-	case c == '-', isDigit(c):
-		return l.openNumber(buf, i, closed, w)
-	case len(l.token) > 0 && c == l.token[0]:
+	case len(l.token) > 0 && c == l.token[0] && !l.syntax.Words:
 		return l.openToken(buf, i, closed, false, w)
+	case len(l.token) > 0 && c == l.token[0]:
+		if end, v := l.openToken(buf, i, closed, false, w); v != broken {
+			return end, v
+		}
+	}
+	if l.syntax.Words && len(l.stack) > 0 {
+		switch l.scalarAhead(buf, i, closed) {
+		case held:
+			return i, held
+		case broken:
+			return l.openBareText(buf, i, w)
+		}
+	}
+	if c == '-' || isDigit(c) {
+		return l.openNumber(buf, i, closed, w)
 	}
 	return l.readWord(buf, i, closed, w)
 }
@@ -634,6 +659,124 @@ func (l *Literal) readWord(buf []byte, i int, closed bool, w *writer) (int, verd
 		return end, l.end()
 	}
 	return i, broken
+}
+
+// scalarAhead reports whether a number or a word stands at i, alone up to the next comma or
+// bracket: done, or broken where something else does.
+func (l *Literal) scalarAhead(buf []byte, i int, closed bool) verdict {
+	if c := buf[i]; c != '-' && !isDigit(c) && bytes.IndexByte([]byte("tfnTFN"), c) < 0 {
+		return broken
+	}
+	j := i
+	for j < len(buf) && j-i < MaxHeld && bytes.IndexByte([]byte(",}])"), buf[j]) < 0 {
+		j++
+	}
+	if j == len(buf) && !closed && j-i < MaxHeld {
+		return held
+	}
+	if _, ok := Read(string(buf[i:j]), false); !ok {
+		// as much of a value as came
+		if _, n, _ := Prefix(string(buf[i:j]), Syntax{}); j < len(buf) || n < j-i {
+			return broken
+		}
+	}
+	return done
+}
+
+// openBareText begins a string without quotes; nothing at all is none.
+func (l *Literal) openBareText(buf []byte, i int, w *writer) (int, verdict) {
+	if bytes.IndexByte([]byte(",:}])"), buf[i]) >= 0 {
+		return i, broken
+	}
+	w.mix(false, i)
+	w.put(`"`, i, i)
+	l.state, l.inner = inBareText, 0
+	return i, goOn
+}
+
+// readBareText reads a run of a string without quotes, or its end: the bracket around it, a comma
+// in an array, and in an object a comma with a key behind it. White space before the end is not the
+// string's.
+func (l *Literal) readBareText(buf []byte, i int, closed bool, w *writer) (int, verdict) {
+	open := l.stack[len(l.stack)-1]
+	shut, until := closer(open), l.syntax.Until
+	j := i
+	for j < len(buf) && buf[j] != open && buf[j] != shut && buf[j] != ',' && !isSpace(buf[j]) &&
+		(until == "" || buf[j] != until[0]) {
+		j++
+	}
+	if j > i {
+		if j == len(buf) && !closed {
+			if j -= incomplete(buf[i:j]); j == i {
+				return i, held
+			}
+		}
+		w.escape(i, j)
+		return j, goOn
+	}
+	for j < len(buf) && j-i < MaxHeld && isSpace(buf[j]) {
+		j++
+	}
+	if j == len(buf) && !closed && j-i < MaxHeld {
+		return i, held
+	}
+	ends := broken
+	if j < len(buf) && l.inner == 0 {
+		switch {
+		case buf[j] == shut, buf[j] == ',' && open != '{':
+			ends = done
+		case buf[j] == ',':
+			ends = keyAhead(buf[j+1:], closed)
+		}
+	}
+	switch {
+	case ends == done:
+		w.put(`"`, i, j)
+		l.state = atNext
+		return j, goOn
+	case ends == held:
+		return i, held
+	case j > i:
+		w.escape(i, j)
+		return j, goOn
+	}
+	switch c := buf[i]; {
+	case c == open:
+		l.inner++
+	case c == shut:
+		l.inner--
+	case until != "" && c == until[0]:
+		if _, v := match(buf[i:], closed, until); v == done || v == held && closed {
+			return i, broken
+		} else if v == held {
+			return i, held
+		}
+	}
+	w.escape(i, i+1)
+	return i + 1, goOn
+}
+
+// keyAhead reports whether a text goes on with a key and a colon: done, or broken if it does not.
+func keyAhead(text []byte, closed bool) verdict {
+	i, from := 0, 0
+	for i < len(text) && isSpace(text[i]) {
+		i++
+	}
+	for from = i; i < len(text) && i < MaxHeld && !isSpace(text[i]) &&
+		bytes.IndexByte([]byte(",:{}[]()"), text[i]) < 0; {
+		i++
+	}
+	some := i > from
+	for i < len(text) && i < MaxHeld && isSpace(text[i]) {
+		i++
+	}
+	switch {
+	case i == len(text) && !closed && i < MaxHeld:
+		return held
+	case some && i < len(text) && text[i] == ':':
+		return done
+	}
+	return broken
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

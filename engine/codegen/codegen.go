@@ -4,8 +4,8 @@
 // compiled into the program that package stream runs. [Output.Grammar] makes a second tree, as the
 // template writes and with the schemas of the arguments in it, and lowers it to a grammar (package
 // gbnf). Both trees are made from one description of how a turn is spelled, and the language of the
-// grammar is part of the language of the parser of the same tolerances (E21). docs/rationale.md
-// says why there are two.
+// grammar is part of the language of the parser of the same tolerances (E21).
+// docs/internals/rationale.md says why there are two.
 //
 // # Where to look
 //
@@ -184,7 +184,7 @@ const (
 
 	// Usual are the tolerances that are on unless a caller decides otherwise.
 	Usual = FreeSpace | ContentAround | LooseReasoning | OptionalWrapper | StrayClosers |
-		AnyLiteral | Fences | AnySpelling | QuotedScalars | TextAfterEnd
+		AnyLiteral | Fences | AnySpelling | RepeatedOpener | QuotedScalars | TextAfterEnd
 )
 
 var toleranceNames = [...]string{"free-space", "content-around", "loose-reasoning",
@@ -255,9 +255,9 @@ type Options struct {
 // Values is the number of tools, keys and values in the options. An output and its grammar take
 // memory in proportion to it: up to [ValueBytes] for each.
 func (o *Options) Values() int {
-	n := ordered.Count(o.JSONSchema)
+	n := count(o.JSONSchema)
 	for i := range o.Tools {
-		n += 4 + ordered.Count(o.Tools[i].Parameters)
+		n += 4 + count(o.Tools[i].Parameters)
 	}
 	return n
 }
@@ -336,8 +336,16 @@ type Trigger struct {
 	// share, to be searched in the output from its beginning; the grammar constrains the output
 	// from its one group on. Else Text is a word, and the grammar constrains the output from it on.
 	Pattern bool
-	Text    string
-	Call    bool // a call begins there; else reasoning begins or ends, and a call may come
+	Text    string // the word or the expression that switches the grammar on
+	Call    bool   // a call begins there; else reasoning begins or ends, and a call may come
+}
+
+// String returns the trigger's kind and its text, quoted.
+func (t Trigger) String() string {
+	if t.Pattern {
+		return fmt.Sprintf("pattern %q", t.Text)
+	}
+	return fmt.Sprintf("word %q", t.Text)
 }
 
 // Output is the result of [Generate]. It is safe for concurrent use.
@@ -427,4 +435,17 @@ func sortProperties(v ordered.Value) ordered.Value {
 		return ordered.ObjectOf(members...)
 	}
 	return v
+}
+
+// count returns the number of values of which a value consists, itself and the keys of objects
+// counted.
+func count(v ordered.Value) int {
+	n := 1
+	for _, item := range v.Items() {
+		n += count(item)
+	}
+	for _, m := range v.Members() {
+		n += 1 + count(m.Value)
+	}
+	return n
 }

@@ -16,9 +16,21 @@ import (
 type entryReader struct {
 	*reader
 	s *spelling
+	// the tool whose declared arguments are read; nil where it has none, or they change nothing
+	tool *tool
 }
 
-func newEntryReader(r *reader, s *spelling) *entryReader { return &entryReader{r, s} }
+func newEntryReader(r *reader, s *spelling) *entryReader { return &entryReader{r, s, nil} }
+
+// of is the reader of a tool's arguments.
+func (c *entryReader) of(t *tool) *entryReader {
+	open, _ := c.s.afterValue()
+	named := func(f schema.Property) bool { return f.Name != "" }
+	if !slices.ContainsFunc(t.schema.Fields(), named) || open == "" || !c.t.on(OptionalWrapper) {
+		return c
+	}
+	return &entryReader{c.reader, c.s, t}
+}
 
 // literal is a scanner that reads Python literals too where the format has them or they are
 // tolerated.
@@ -95,6 +107,15 @@ func (c *entryReader) dict() peg.Pattern {
 		open, close = peg.Seq{}, peg.Seq{}
 	}
 	syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
+	if c.t.on(AnyLiteral) { // whose strings may lack their quotes, as its keys do (E21 T6)
+		syntax.Words = true
+		for _, text := range c.s.afterArguments().firsts() {
+			if distinctive(text) {
+				syntax.Until = text
+				break
+			}
+		}
+	}
 	return peg.Seq{open, peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(syntax, true)}, close}
 }
 
@@ -136,6 +157,7 @@ func (c *entryReader) prepare() {
 // entries is the state of reading the arguments of a tool, one after the other in any order.
 func (c *entryReader) entries(tool *tool) peg.Pattern {
 	name := c.name("entries") + " " + tool.name
+	c = c.of(tool)
 	return c.ref(name, func() peg.Pattern {
 		separator, next := c.ref(c.name("separator"), c.separator), c.ref(name, nil)
 		var words []string
@@ -282,8 +304,40 @@ func (c *entryReader) keyed(key string, s *schema.Schema) peg.Pattern {
 	if mode == valueString || mode == valueLiteral {
 		types = 0
 	}
-	return c.ref(c.name("value")+" "+strconv.Itoa(int(mode))+" "+strconv.Itoa(int(types)),
-		func() peg.Pattern { return c.makeKeyed(key, s) })
+	name := c.name("value") + " " + strconv.Itoa(int(mode)) + " " + strconv.Itoa(int(types))
+	if c.tool != nil {
+		name += " of " + c.tool.name
+		if c.onlyKey(key) {
+			name += " alone"
+		}
+	}
+	return c.ref(name, func() peg.Pattern { return c.makeKeyed(key, s) })
+}
+
+// onlyKey reports whether a key is the only one that the tool declares.
+func (c *entryReader) onlyKey(key string) bool {
+	fields := c.tool.schema.Fields()
+	return len(fields) == 1 && fields[0].Name == key
+}
+
+// anotherKey matches a key that can follow a value whose closing marker is missing, with the text
+// after it: a declared one, where there are any (E36).
+func (c *entryReader) anotherKey() peg.Pattern {
+	if c.tool == nil {
+		return c.ahead()[2:]
+	}
+	return c.ref(c.name("another key")+" of "+c.tool.name, func() peg.Pattern {
+		var words []string
+		for _, f := range c.tool.schema.Fields() {
+			words = append(words, f.Name)
+			if c.s.attributes() {
+				words = append(words, inAttribute(f.Name)...)
+			}
+		}
+		slices.Sort(words)
+		words = slices.DeleteFunc(slices.Compact(words), func(w string) bool { return w == "" })
+		return peg.Dispatch{Words: words, After: c.ref(c.name("after key"), c.afterKey)}
+	})
 }
 
 func (c *entryReader) makeKeyed(key string, s *schema.Schema) peg.Pattern {
@@ -423,8 +477,14 @@ func (c *entryReader) region(key string, info ValueInfo) peg.Pattern {
 	e := c.s.entry
 	stops := c.valueStops(key)
 	number := c.value(info)
-	begin, end := peg.Emit{Kind: ValueBegin, Arg: number},
-		peg.Seq{c.closed(key), peg.Emit{Kind: ValueEnd}}
+	begin := peg.Pattern(peg.Emit{Kind: ValueBegin, Arg: number})
+	end := peg.Seq{c.closed(key), peg.Emit{Kind: ValueEnd}}
+	if open, _ := c.s.afterValue(); open != "" && c.t.on(OptionalWrapper) &&
+		(info.Mode == ValueRaw || info.Types != schema.AnyType) {
+		// A string that begins so has it as text: no model writes a key and then another one.
+		begin = peg.Seq{begin, peg.Opt{P: peg.Hold{P: peg.Capture{Kind: Value,
+			P: peg.Seq{peg.Space{}, c.lit(open)}}}}}
+	}
 	if !c.s.Body.Codec.CDATA {
 		return peg.Seq{begin, peg.Until{Kind: Value, Stops: stops}, end}
 	}
@@ -470,9 +530,9 @@ func (c *entryReader) valueStops(key string) (stops []peg.Stop) {
 			ends = append(ends, ending{text,
 				peg.Seq{peg.Space{}, c.ref(c.name("call goes on"), c.callGoesOn)}})
 		}
-		if open != "" {
+		if open != "" && (c.tool == nil || !c.onlyKey(key)) {
 			ends = append(ends, ending{c.s.keyGap() + open,
-				append(peg.Seq{peg.Space{}}, c.ahead()[2:]...)})
+				peg.Seq{peg.Space{}, c.anotherKey()}})
 		}
 	}
 	for _, end := range ends {

@@ -174,7 +174,7 @@ func (r *reader) ends() peg.Choice {
 				append(peg.Seq{words}, dropped...)})
 		})
 		alts = append(alts,
-			peg.Seq{r.lead(m), peg.Capture{Kind: Dropped, P: r.lit(m.Text)}, peg.Cut{}, ended},
+			peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, ended},
 			peg.Seq{peg.Capture{Kind: EndStub, P: stub(m.Text)}, peg.Cut{}, r.lead(m)})
 	}
 	return append(alts, peg.Seq{peg.End{}})
@@ -255,14 +255,15 @@ func (r *reader) thought() peg.Pattern {
 }
 
 // again matches the opener of reasoning once more at the beginning of an open block: models write
-// it although the prompt has (T10).
+// it although the prompt has (T10). In a block that has nothing else it is the text.
 func (r *reader) again() peg.Pattern {
-	open := r.t.f.Reasoning.Open
+	open, close := r.t.f.Reasoning.Open, r.t.f.Reasoning.Close.Text
 	if !r.t.on(RepeatedOpener) || r.t.keepsReasoning() || !distinctive(open.Text) {
 		return peg.Seq{}
 	}
 	return peg.Opt{P: peg.Hold{P: peg.Seq{r.lead(open), peg.Space{},
-		peg.Capture{Kind: Dropped, P: r.lit(open.Text)}, r.trail(open)}}}
+		peg.Capture{Kind: Dropped, P: r.lit(open.Text)},
+		peg.Not{P: peg.Seq{peg.Space{}, peg.Choice{peg.End{}, r.orStub(close)}}}, r.trail(open)}}}
 }
 
 // text describes how the answer's text is read: up to which literals, and with which interruptions.

@@ -19,8 +19,15 @@
 //
 // # Zero values
 //
-// Everything's zero value means "not found". The comment of each field names the comparison that
-// finds it (R1-R3, C1, T1-T7, A1, A2; see package analysis).
+// Everything's zero value means "not found". The comment of a field that the analysis finds names
+// the comparison in brackets at its end: R1 to R3 compare turns with and without reasoning, C1
+// content, T1 to T7 calls, A1 and A2 arguments. E rules are the engine's;
+// docs/internals/engine-rules.md has both.
+//
+// # Reading this package
+//
+// Start at [Format], then [Calls] with [Part] and [Body]; [Format.String] prints all of it as
+// goldens have it.
 //
 // # Stability
 //
@@ -46,8 +53,8 @@ type Format struct {
 	// the turn.
 	End []string
 
-	Reasoning Reasoning
-	Content   Content
+	Reasoning Reasoning // how reasoning is spelled
+	Content   Content   // how the text of the answer is spelled
 
 	// Calls lists the spellings of tool calls, tried in order at each position. Analysis finds at
 	// most one, fallback spellings add theirs.
@@ -65,12 +72,12 @@ type Format struct {
 // Marker is a literal that the template writes around a part, its outer white space apart: the
 // template writes Before+Text+After.
 type Marker struct {
-	Before, Text, After string
+	Before, Text, After string // white space, the literal without it, white space
 }
 
 // Pair is an opening and a closing marker.
 type Pair struct {
-	Open, Close Marker
+	Open, Close Marker // what stands before and after the part
 }
 
 // ReasoningMode describes how a template handles reasoning.
@@ -90,13 +97,15 @@ const (
 
 // Reasoning describes how reasoning is spelled. Open is empty in delimiter mode.
 type Reasoning struct {
-	Mode ReasoningMode // R1, R2, R3
-	Pair               // R1, R3; R2 where no rendering shows reasoning
-	Trim bool          // the template trims reasoning text before it writes it (R1)
+	Mode ReasoningMode // how the template treats reasoning, for people (R1, R2, R3)
+	// Pair stands around reasoning; where no rendering shows reasoning, the template's search for
+	// it tells the markers (R1, R2, R3).
+	Pair
+	Trim bool // the template trims reasoning text before it writes it (R1)
 
 	// Empty is the block without reasoning, or its close alone, that the template writes before
-	// content where an answer has no reasoning; "" where it writes none (C1). A parser needs it
-	// not, since it takes any such block (E21 T3); [Format.Continued] writes it.
+	// content where an answer has no reasoning; "" where it writes none. A parser needs it not,
+	// since it takes any such block; [Format.Continued] writes it (C1, E21 T3).
 	Empty string
 }
 
@@ -142,8 +151,9 @@ func (c Content) Wraps(reasoning, calls bool) bool {
 
 // Content describes how content is spelled.
 type Content struct {
-	Mode ContentMode // C1
-	// C1; of plain content, Open is the white space that the template writes before it
+	Mode ContentMode // in which turns content stands between the markers (C1)
+	// Pair stands around content; of plain content, Open is the white space that the template
+	// writes before it (C1).
 	Pair
 	Trim bool // the template trims content before it writes it (C1)
 }
@@ -159,12 +169,12 @@ type Calls struct {
 	Name    string // the name of a fallback spelling; empty for the template's own
 	Section Pair   // around all calls of a turn (T1, T2)
 	Call    Pair   // around each call (T1, T2)
-	Sep     Marker // between calls (T2)
+	Sep     Marker // what stands between two calls (T2)
 	Array   bool   // the calls are the items of a JSON array (T1)
 	// a call is one JSON object with these fields; Head, Body and Tail are then empty (T1)
 	Object *Object
 	Head   []Part // the parts before the arguments (T3, T7)
-	Body   Body   // the arguments (A1, A2, T5, T6)
+	Body   Body   // how the arguments are spelled (A1, A2, T5, T6)
 	Tail   []Part // the parts after the arguments (T3, T7)
 
 	// Unclosed reports whether the template leaves a section of one call open: only after several
@@ -219,7 +229,7 @@ const (
 
 // Part is one literal or slot. A slot that is written twice must read the same both times.
 type Part struct {
-	Kind  SlotKind
+	Kind  SlotKind   // a literal, or the datum that stands here
 	Text  Marker     // SlotLit: the literal
 	Alts  []string   // SlotLit: further texts that mean the same
 	Parts []Part     // SlotID: the parts of an id, such as "functions." name ":" index
@@ -250,8 +260,8 @@ func Lit(text string) Part { return Part{Kind: SlotLit, Text: Mark(text)} }
 
 // TypeName is a word that a template writes for the type of an argument.
 type TypeName struct {
-	Word string
-	Raw  bool // the value is raw text, as for "string"; else it is JSON
+	Word string // as the template writes it, such as "str"
+	Raw  bool   // the value is raw text, as for "string"; else it is JSON
 }
 
 // BodyKind describes how arguments are spelled.
@@ -268,11 +278,11 @@ const (
 
 // Body is the spelling of arguments.
 type Body struct {
-	Kind  BodyKind
-	Pair         // around the arguments (T6)
-	Entry []Part // BodyTagged: one argument, from its first to its last byte (A1, A2)
-	Sep   Marker // between entries (T5)
-	Codec Codec  // how a value is written (A2)
+	Kind  BodyKind // JSON, tags, keywords or a dict
+	Pair           // around the arguments (T6)
+	Entry []Part   // BodyTagged: one argument, from its first to its last byte (A1, A2)
+	Sep   Marker   // what stands between two entries (T5)
+	Codec Codec    // how a value is written (A2)
 
 	// Sorted reports whether the template writes keys in alphabetical order, those of nested
 	// objects too, so that the model has learnt them so (T5).
@@ -296,9 +306,9 @@ const (
 
 // Codec describes how a value is written and escaped.
 type Codec struct {
-	Style  ValueStyle
-	CDATA  bool // a raw string may come in <![CDATA[ ... ]]> (only where it needs to)
-	Entity bool // raw strings are HTML-escaped: &lt; &gt; &amp; &quot; &#39;
+	Style  ValueStyle // JSON, raw text or Python
+	CDATA  bool       // a raw string may come in <![CDATA[ ... ]]> (only where it needs to)
+	Entity bool       // raw strings are HTML-escaped: &lt; &gt; &amp; &quot; &#39;
 	// Escaped reports whether JSON values are HTML-escaped as well as strings.
 	Escaped bool
 	// the token that stands for a string's quotes, both sides; strings are not escaped inside
@@ -319,9 +329,9 @@ const (
 
 // Route is one kind of addressed part: Head, text, Close. Heads are tried in order.
 type Route struct {
-	Kind  RouteKind
-	Start Marker // the text before the head of every part but the first
-	Head  []Part
-	Body  Body     // RouteCall: how the arguments are spelled
-	Close []Marker // the ends of the part; a further Start and the turn's end end it, too
+	Kind  RouteKind // what the part is to the message
+	Start Marker    // the text before the head of every part but the first
+	Head  []Part    // the address, and the name of a call
+	Body  Body      // RouteCall: how the arguments are spelled
+	Close []Marker  // the ends of the part; a further Start and the turn's end end it, too
 }

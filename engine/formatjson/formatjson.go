@@ -4,10 +4,11 @@
 // # The document
 //
 // A [Document] is a JSON object with the member assay_format, the version, and the members of
-// [format.Format] in snake case. schema.json, [Schema], describes it for programs, docs/format.md
-// for people. A member that has its zero value is left out. A marker is the text that the template
-// writes; its white space at the edges is set apart by [format.Mark] when it is read. A marker that
-// Mark would set apart otherwise is an object with before, text and after.
+// [format.Format] in snake case. schema.json, [Schema], describes it for programs,
+// docs/reference/format.md for people. A member that has its zero value is left out. A marker is
+// the text that the template writes; its white space at the edges is set apart by [format.Mark]
+// when it is read. A marker that Mark would set apart otherwise is an object with before, text and
+// after.
 //
 // # Versions
 //

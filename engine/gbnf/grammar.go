@@ -133,8 +133,11 @@ func equalElements(x, y Element) bool {
 		slices.Equal(x.Ranges, y.Ranges) && equalAlts(x.Alts, y.Alts)
 }
 
-// String returns the grammar's text, one rule a line.
+// String returns the grammar's text, one rule a line; "" for nil, which constrains nothing.
 func (g *Grammar) String() string {
+	if g == nil {
+		return ""
+	}
 	var b strings.Builder
 	for i := range g.Rules {
 		b.WriteString(g.Rules[i].Name)

@@ -88,7 +88,7 @@ func BenchmarkRender(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				text, err := tmpl.RenderText(v, c.o)
+				text, err := tmpl.RenderText(b.Context(), v, c.o)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -3,6 +3,8 @@ package jinja
 import (
 	"strings"
 	"testing"
+
+	"github.com/goassay/assay/engine/jinja/flow"
 )
 
 // The tables of this file hold the results of Python 3.11 with jinja2 3.1.2 for an expression, or
@@ -411,4 +413,49 @@ func TestGlobals(t *testing.T) {
 		{"strftime_now()", "error TypeError"},
 		{"lipsum(1, min=5, max=5)", "error ValueError"},
 	})
+}
+
+// TestKindsOfBuiltins finds each built-in of the language in the tables of package flow, and each
+// name of these in the language.
+func TestKindsOfBuiltins(t *testing.T) {
+	methods := map[string]bool{}
+	for _, table := range methodTables {
+		for name := range table {
+			methods[name] = true
+		}
+	}
+	for name := range filters {
+		if _, ok := flow.Filters[name]; !ok {
+			t.Errorf("flow.Filters lacks %s", name)
+		}
+	}
+	for name := range tests {
+		if _, ok := flow.Tests[name]; !ok {
+			t.Errorf("flow.Tests lacks %s", name)
+		}
+	}
+	for name := range flow.Filters {
+		if !HasFilter(name) {
+			t.Errorf("the language has no filter %s", name)
+		}
+	}
+	for name := range flow.Tests {
+		if !HasTest(name) {
+			t.Errorf("the language has no test %s", name)
+		}
+	}
+	for name := range flow.Functions {
+		if !HasFunction(name) {
+			t.Errorf("the language has no function %s", name)
+		}
+	}
+	notOfRequests := map[string]bool{
+		"escape": true, "unescape": true, "striptags": true, // of markup
+		"isdisjoint": true, "mapping": true, // of views and ranges
+		"start": true, "stop": true, "step": true}
+	for name := range methods {
+		if _, ok := flow.Methods[name]; !ok && !notOfRequests[name] {
+			t.Errorf("flow.Methods lacks %s", name)
+		}
+	}
 }

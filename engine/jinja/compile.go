@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strconv"
 
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/source"
 )
@@ -35,22 +36,23 @@ const (
 
 // place is where code is compiled: jinja2's Frame.
 type place struct {
-	*scope
-	top    bool // the template itself, ifs included
-	soft   bool // directly inside an if
-	loop   bool // break and continue are allowed
+	*flow.Scope
+	fn     *routine // the function whose frame holds the variables
+	top    bool     // the template itself, ifs included
+	soft   bool     // directly inside an if
+	loop   bool     // break and continue are allowed
 	escape escaping
 }
 
 // in opens a scope inside a place.
-func (p place) in(s *scope) place {
-	return place{scope: s, loop: p.loop && s.fn == p.fn, escape: p.escape}
+func (p place) in(s *flow.Scope, fn *routine) place {
+	return place{Scope: s, fn: fn, loop: p.loop && fn == p.fn, escape: p.escape}
 }
 
 // compiler turns a tree into code.
 type compiler struct {
 	t        *Template
-	routines int
+	frames   []*routine // by their numbers
 	spaces   int
 	blocks   map[string]*blockProto
 	order    []*syntax.Block
@@ -73,8 +75,8 @@ func (c *compiler) fail(cl class, pos syntax.Pos, format string, args ...any) {
 }
 
 func (c *compiler) template(tree *syntax.Template) {
-	w := walker{
-		block: func(b *syntax.Block) bool {
+	w := flow.Visitor{
+		Block: func(b *syntax.Block) bool {
 			if c.blocks[b.Name] != nil {
 				c.fail(TemplateAssertionError, b.Pos, "block %s defined twice", pyQuote(b.Name))
 			}
@@ -86,36 +88,36 @@ func (c *compiler) template(tree *syntax.Template) {
 			c.scoped = c.scoped || b.Scoped
 			return true
 		},
-		store: func(n *syntax.Name, param bool) {
+		Store: func(n *syntax.Name, param bool) {
 			c.hasStore = c.hasStore ||
 				n.Name == "loop" && !param
 		},
 	}
-	w.stmts(tree.Body)
-	c.texts = chosenTexts(tree)
+	w.Stmts(tree.Body)
+	c.texts = flow.Texts(tree)
 
 	root := c.newRoutine(nil)
-	p := place{scope: newScope(nil, root), top: true}
-	self := c.self(p.scope, tree.Body)
-	p.stmts(tree.Body)
+	p := place{Scope: flow.NewScope(nil, root.id), fn: root, top: true}
+	self := c.self(p.Scope, tree.Body)
+	p.Stmts(tree.Body)
 	enter := c.enter(p)
 	code := c.body(tree.Body, p)
 	c.t.root, c.t.enter, c.t.code, c.t.self = root, enter, code, self
 	for _, b := range c.order {
 		c.block(b)
 	}
-	c.t.routines = c.routines
+	c.t.routines = len(c.frames)
 	if c.late != nil {
 		c.late()
 	}
 }
 
 // self declares the variable self where a body reads it, and returns its slot or -1.
-func (c *compiler) self(s *scope, body []syntax.Stmt) int {
-	if !undeclared(body, "self")["self"] {
+func (c *compiler) self(s *flow.Scope, body []syntax.Stmt) int {
+	if !flow.Undeclared(body, "self")["self"] {
 		return -1
 	}
-	return c.slot(s.param("self"))
+	return c.slot(s.Param("self"))
 }
 
 // block compiles the body of a block. Its scope has no parent: it sees input and the variables that
@@ -123,19 +125,19 @@ func (c *compiler) self(s *scope, body []syntax.Stmt) int {
 func (c *compiler) block(b *syntax.Block) {
 	proto := c.blocks[b.Name]
 	proto.routine = c.newRoutine(nil)
-	p := place{scope: newScope(nil, proto.routine)}
-	proto.self, proto.super = c.self(p.scope, b.Body), -1
-	if undeclared(b.Body, "super")["super"] {
-		proto.super = c.slot(p.scope.param("super"))
+	p := place{Scope: flow.NewScope(nil, proto.routine.id), fn: proto.routine}
+	proto.self, proto.super = c.self(p.Scope, b.Body), -1
+	if flow.Undeclared(b.Body, "super")["super"] {
+		proto.super = c.slot(p.Param("super"))
 	}
-	p.stmts(b.Body)
+	p.Stmts(b.Body)
 	proto.enter = c.enter(p)
 	proto.code = c.body(b.Body, p)
 }
 
 func (c *compiler) newRoutine(up *routine) *routine {
-	r := &routine{id: c.routines, up: up, slots: map[slotKey]int{}}
-	c.routines++
+	r := &routine{id: len(c.frames), up: up, slots: map[slotKey]int{}}
+	c.frames = append(c.frames, r)
 	for ; up != nil; up = up.up {
 		up.inner = true
 	}
@@ -164,18 +166,18 @@ func (c *compiler) index(name string) int {
 }
 
 // slot gives a variable its place in the frame.
-func (c *compiler) slot(v *variable) int {
-	if v.slot < 0 {
-		r := v.scope.fn
-		key := slotKey{v.scope.space, v.scope.level, v.name}
+func (c *compiler) slot(v *flow.Variable) int {
+	if v.Slot < 0 {
+		r := c.frames[v.Scope.Frame]
+		key := slotKey{v.Scope.Space, v.Scope.Level, v.Name}
 		slot, ok := r.slots[key]
 		if !ok {
 			slot = c.temp(r)
 			r.slots[key] = slot
 		}
-		v.slot = slot
+		v.Slot = slot
 	}
-	return v.slot
+	return v.Slot
 }
 
 // temp reserves a slot that no variable has.
@@ -194,35 +196,35 @@ func hops(from, to *routine) int {
 }
 
 // ref returns the code that reads a variable as it is, Missing included.
-func (c *compiler) ref(v *variable, p place) slotRef {
-	return slotRef{up: hops(p.fn, v.scope.fn), slot: c.slot(v)}
+func (c *compiler) ref(v *flow.Variable, p place) slotRef {
+	return slotRef{up: hops(p.fn, c.frames[v.Scope.Frame]), slot: c.slot(v)}
 }
 
 // direct reports whether a variable is never anything but the input of that name, so that it needs
 // no slot.
-func direct(v *variable) bool { return v.load == loadResolve && !v.stored }
+func direct(v *flow.Variable) bool { return v.Load == flow.Input && !v.Stored }
 
 // enter returns the steps that entering a scope takes.
 func (c *compiler) enter(p place) []entryOp {
 	var ops []entryOp
-	for _, v := range p.order {
-		switch v.load {
-		case loadResolve:
+	for _, v := range p.Order {
+		switch v.Load {
+		case flow.Input:
 			if !direct(v) {
-				ops = append(ops, entryOp{slot: c.slot(v), input: c.input(v.name)})
+				ops = append(ops, entryOp{slot: c.slot(v), input: c.input(v.Name)})
 			}
-		case loadAlias:
+		case flow.Outer:
 			op := entryOp{slot: c.slot(v), input: -1}
-			if direct(v.alias) {
-				op.input = c.input(v.name)
+			if direct(v.Alias) {
+				op.input = c.input(v.Name)
 			} else {
-				op.from = c.ref(v.alias, p)
+				op.from = c.ref(v.Alias, p)
 				op.copies = true
 			}
 			ops = append(ops, op)
-		case loadUndefined:
+		case flow.Nothing:
 			ops = append(ops, entryOp{slot: c.slot(v), input: -1})
-		case loadParam:
+		case flow.Parameter:
 			c.slot(v)
 		}
 	}
@@ -232,11 +234,11 @@ func (c *compiler) enter(p place) []entryOp {
 // leave returns the slots to be cleared when a scope is left. Only a routine that was defined
 // inside can notice.
 func (c *compiler) leave(p place, routinesBefore int) []int {
-	if c.routines == routinesBefore {
+	if len(c.frames) == routinesBefore {
 		return nil
 	}
 	var slots []int
-	for _, v := range p.order {
+	for _, v := range p.Order {
 		if !direct(v) {
 			slots = append(slots, c.slot(v))
 		}
@@ -304,11 +306,11 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 	case *syntax.Generation:
 		return append(out, &generationStmt{c.macro(&syntax.Params{}, n.Body, n.Pos, p), n.Pos})
 	case *syntax.FilterBlock:
-		inner := p.in(newScope(p.scope, p.fn))
-		inner.stmts(n.Body)
-		inner.expr(n.Filter)
+		inner := p.in(flow.NewScope(p.Scope, p.fn.id), p.fn)
+		inner.Stmts(n.Body)
+		inner.Expr(n.Filter)
 		s := &filterStmt{enter: c.enter(inner), slot: c.temp(p.fn), pos: n.Pos}
-		before := c.routines
+		before := len(c.frames)
 		s.code = c.body(n.Body, inner)
 		s.filter = c.filter(n.Filter, inner, &slotExpr{s.slot})
 		s.leave = c.leave(inner, before)
@@ -316,9 +318,9 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 	case *syntax.With:
 		return append(out, c.with(n, p))
 	case *syntax.Autoescape:
-		inner := p.in(newScope(p.scope, p.fn))
-		inner.expr(n.On)
-		inner.stmts(n.Body)
+		inner := p.in(flow.NewScope(p.Scope, p.fn.id), p.fn)
+		inner.Expr(n.On)
+		inner.Stmts(n.Body)
 		s := &autoescapeStmt{enter: c.enter(inner)}
 		s.on = c.expr(n.On, inner)
 		inner.escape = escapeDynamic
@@ -328,7 +330,7 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 				inner.escape = escapeOn
 			}
 		}
-		before := c.routines
+		before := len(c.frames)
 		s.code = c.body(n.Body, inner)
 		s.leave = c.leave(inner, before)
 		return append(out, s)
@@ -422,13 +424,13 @@ func (c *compiler) print(x expr, esc escaping, pos syntax.Pos) stmt {
 func (c *compiler) ifStmt(n *syntax.If, p place) stmt {
 	p.soft = true
 	s := &ifStmt{branches: make([]ifBranch, 1, 1+len(n.Elif))}
-	branch := func(kind SiteKind, n *syntax.If) ifBranch {
+	branch := func(kind flow.SiteKind, n *syntax.If) ifBranch {
 		site := c.site(kind, n.Pos, syntax.Pos(n.Test.Offset()))
 		return ifBranch{c.expr(n.Test, p), c.body(n.Body, p), site}
 	}
-	s.branches[0] = branch(SiteIf, n)
+	s.branches[0] = branch(flow.SiteIf, n)
 	for _, e := range n.Elif {
-		s.branches = append(s.branches, branch(SiteElif, e))
+		s.branches = append(s.branches, branch(flow.SiteElif, e))
 	}
 	s.otherwise = c.body(n.Else, p)
 	return s
@@ -436,42 +438,42 @@ func (c *compiler) ifStmt(n *syntax.If, p place) stmt {
 
 func (c *compiler) forStmt(n *syntax.For, p place) stmt {
 	s := &forStmt{pos: syntax.Pos(n.Iter.Offset()), loop: -1}
-	s.site = c.site(SiteFor, n.Pos, s.pos)
+	s.site = c.site(flow.SiteFor, n.Pos, s.pos)
 	s.iter = c.expr(n.Iter, p)
 	fn := p.fn
 	if n.Recursive {
 		fn = c.newRoutine(p.fn)
 		s.recursive = &recursion{routine: fn, stmt: s}
 	}
-	loopScope := newScope(p.scope, fn)
-	if n.Recursive || undeclared(n.Body, "loop")["loop"] || c.scoped && c.hasScoped(n) {
-		v := loopScope.param("loop")
-		v.isLoop = true
+	loopScope := flow.NewScope(p.Scope, fn.id)
+	if n.Recursive || flow.Undeclared(n.Body, "loop")["loop"] || c.scoped && c.hasScoped(n) {
+		v := loopScope.Param("loop")
+		v.IsLoop = true
 		s.loop = c.slot(v)
 	}
-	loopScope.target(n.Target, true)
-	loopScope.stmts(n.Body)
+	loopScope.Target(n.Target, true)
+	loopScope.Stmts(n.Body)
 	if c.hasStore {
-		w := walker{store: func(name *syntax.Name, param bool) {
+		w := flow.Visitor{Store: func(name *syntax.Name, param bool) {
 			if name.Name == "loop" && !param {
 				c.fail(TemplateAssertionError, name.Pos, "Can't assign to special loop variable "+
 					"in for-loop target")
 			}
 		}}
-		w.stmt(n)
+		w.Stmt(n)
 	}
 	if n.Test != nil {
 		// jinja2 makes the condition a function of its own, with its own copy of the target.
-		test := p.in(newScope(p.scope, fn))
+		test := p.in(flow.NewScope(p.Scope, fn.id), fn)
 		c.spaces++
-		test.space = c.spaces
-		test.scope.target(n.Target, true)
-		test.scope.expr(n.Test)
+		test.Space = c.spaces
+		test.Target(n.Target, true)
+		test.Scope.Expr(n.Test)
 		s.testEnter = c.enter(test)
 		s.testTarget = c.target(n.Target, test)
 		s.testSteps = c.counted(func() { s.test = c.expr(n.Test, test) })
 	}
-	inner := p.in(loopScope)
+	inner := p.in(loopScope, fn)
 	inner.loop = true
 	s.enter = c.enter(inner)
 	s.target = c.target(n.Target, inner)
@@ -487,15 +489,15 @@ func (c *compiler) forStmt(n *syntax.For, p place) stmt {
 			s.pairSlots = [2]int{k.slot, v.slot}
 		}
 	}
-	before := c.routines
+	before := len(c.frames)
 	s.code = c.body(n.Body, inner)
 	s.leave = c.leave(inner, before)
-	s.keepsLoop = n.Recursive || c.scoped || s.loop >= 0 && loopScope.vars["loop"].kept
+	s.keepsLoop = n.Recursive || c.scoped || s.loop >= 0 && loopScope.Vars["loop"].Kept
 	if n.Else != nil {
-		other := p.in(newScope(p.scope, fn))
-		other.stmts(n.Else)
+		other := p.in(flow.NewScope(p.Scope, fn.id), fn)
+		other.Stmts(n.Else)
 		s.elseEnter = c.enter(other)
-		before = c.routines
+		before = len(c.frames)
 		s.otherwise = c.body(n.Else, other)
 		s.elseLeave = c.leave(other, before)
 	}
@@ -504,17 +506,17 @@ func (c *compiler) forStmt(n *syntax.For, p place) stmt {
 
 func (c *compiler) hasScoped(n *syntax.For) bool {
 	found := false
-	w := walker{block: func(b *syntax.Block) bool {
+	w := flow.Visitor{Block: func(b *syntax.Block) bool {
 		found = found || b.Scoped
 		return true
 	}}
-	w.stmt(n)
+	w.Stmt(n)
 	return found
 }
 
 // store returns the target for a name.
 func (c *compiler) store(name string, p place) target {
-	v := p.find(name)
+	v := p.Find(name)
 	t := slotTarget{slot: c.slot(v)}
 	if p.top && c.blocks != nil {
 		return inputTarget{t.slot, c.index(name)}
@@ -548,10 +550,10 @@ func (c *compiler) assign(n *syntax.Assign, p place) stmt {
 }
 
 func (c *compiler) assignBlock(n *syntax.AssignBlock, p place) stmt {
-	inner := p.in(newScope(p.scope, p.fn))
-	inner.stmts(n.Body)
+	inner := p.in(flow.NewScope(p.Scope, p.fn.id), p.fn)
+	inner.Stmts(n.Body)
 	s := &assignBlockStmt{target: c.target(n.Target, p), enter: c.enter(inner), pos: n.Pos}
-	before := c.routines
+	before := len(c.frames)
 	s.code = c.body(n.Body, inner)
 	if n.Filter != nil {
 		s.slot = c.temp(p.fn)
@@ -562,16 +564,16 @@ func (c *compiler) assignBlock(n *syntax.AssignBlock, p place) stmt {
 }
 
 func (c *compiler) with(n *syntax.With, p place) stmt {
-	inner := p.in(newScope(p.scope, p.fn))
+	inner := p.in(flow.NewScope(p.Scope, p.fn.id), p.fn)
 	for _, t := range n.Targets {
-		inner.scope.target(t, true)
+		inner.Target(t, true)
 	}
-	inner.stmts(n.Body)
+	inner.Stmts(n.Body)
 	s := &withStmt{enter: c.enter(inner)}
 	for i, t := range n.Targets {
 		s.sets = append(s.sets, assignStmt{c.target(t, inner), c.expr(n.Values[i], p)})
 	}
-	before := c.routines
+	before := len(c.frames)
 	s.code = c.body(n.Body, inner)
 	s.leave = c.leave(inner, before)
 	return s
@@ -581,19 +583,19 @@ func (c *compiler) with(n *syntax.With, p place) stmt {
 func (c *compiler) macro(ps *syntax.Params, stmts []syntax.Stmt, pos syntax.Pos,
 	p place) *macroProto {
 	r := c.newRoutine(p.fn)
-	s := newScope(p.scope, r)
+	s := flow.NewScope(p.Scope, r.id)
 	analyse := func() {
 		for _, param := range ps.Params {
-			s.param(param.Name)
+			s.Param(param.Name)
 		}
-		s.exprs(ps.Defaults)
-		s.stmts(stmts)
+		s.Exprs(ps.Defaults)
+		s.Stmts(stmts)
 	}
 	analyse()
 	m := &macroProto{routine: r, caller: -1, kwargs: -1, varargs: -1}
-	special := undeclared(stmts, "caller", "kwargs", "varargs")
+	special := flow.Undeclared(stmts, "caller", "kwargs", "varargs")
 	for i, param := range ps.Params {
-		mp := macroParam{name: param.Name, slot: c.slot(s.vars[param.Name])}
+		mp := macroParam{name: param.Name, slot: c.slot(s.Vars[param.Name])}
 		if d := i - len(ps.Params) + len(ps.Defaults); d >= 0 {
 			mp.pos = param.Pos
 			mp.def = &constExpr{} // its code follows, when the scope is complete
@@ -609,17 +611,17 @@ func (c *compiler) macro(ps *syntax.Params, stmts []syntax.Stmt, pos syntax.Pos,
 	if special["caller"] {
 		m.takesCaller = true
 		if !m.explicitCaller {
-			m.caller = c.slot(s.param("caller"))
+			m.caller = c.slot(s.Param("caller"))
 		}
 	}
 	if special["kwargs"] {
-		m.kwargs = c.slot(s.param("kwargs"))
+		m.kwargs = c.slot(s.Param("kwargs"))
 	}
 	if special["varargs"] {
-		m.varargs = c.slot(s.param("varargs"))
+		m.varargs = c.slot(s.Param("varargs"))
 	}
 	analyse()
-	inner := p.in(s)
+	inner := p.in(s, r)
 	m.enter = c.enter(inner)
 	m.steps = c.counted(func() {
 		c.nodes += len(m.params)
@@ -635,11 +637,11 @@ func (c *compiler) blockCall(n *syntax.Block, p place) stmt {
 	s := &blockStmt{proto: c.blocks[n.Name], required: n.Required, pos: n.Pos}
 	if n.Scoped {
 		seen := map[string]bool{}
-		for sc := p.scope; sc != nil; sc = sc.parent {
-			for _, v := range sc.order {
-				if v.stored && !seen[v.name] {
-					seen[v.name] = true
-					s.locals = append(s.locals, blockLocal{c.index(v.name), c.ref(v, p)})
+		for sc := p.Scope; sc != nil; sc = sc.Parent {
+			for _, v := range sc.Order {
+				if v.Stored && !seen[v.Name] {
+					seen[v.Name] = true
+					s.locals = append(s.locals, blockLocal{c.index(v.Name), c.ref(v, p)})
 				}
 			}
 		}
@@ -734,11 +736,11 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 	case *syntax.Cond:
 		p.soft = true
 		line := c.t.src.Position(x.Offset()).Line
-		site := c.site(SiteCond, x.Pos, syntax.Pos(x.Test.Offset()))
+		site := c.site(flow.SiteCond, x.Pos, syntax.Pos(x.Test.Offset()))
 		return &condExpr{c.expr(x.Test, p), c.expr(x.Then, p), c.maybe(x.Else, p), line, site}
 	case *syntax.Attr:
 		if name, ok := x.X.(*syntax.Name); ok {
-			if v := p.find(name.Name); v != nil && v.isLoop && v.scope.vars["loop"] == v {
+			if v := p.Find(name.Name); v != nil && v.IsLoop && v.Scope.Vars["loop"] == v {
 				if field, ok := loopFields[x.Name]; ok {
 					ref := c.ref(v, p)
 					return &loopExpr{ref, field, x.Pos}
@@ -783,7 +785,7 @@ func isConstant(x syntax.Expr) bool {
 }
 
 func (c *compiler) name(x *syntax.Name, p place) expr {
-	v := p.find(x.Name)
+	v := p.Find(x.Name)
 	if v == nil {
 		c.fail("AssertionError", x.Pos, "Tried to resolve a name to a reference that was "+
 			"unknown to the frame (%s)", pyQuote(x.Name))
@@ -793,11 +795,11 @@ func (c *compiler) name(x *syntax.Name, p place) expr {
 	}
 	ref := c.ref(v, p)
 	input := v
-	for input.load == loadAlias {
-		input = input.alias
+	for input.Load == flow.Outer {
+		input = input.Alias
 	}
-	input.kept = true
-	asked := input.load == loadResolve // missing means missing in the input
+	input.Kept = true
+	asked := input.Load == flow.Input // missing means missing in the input
 	if ref.up == 0 {
 		return &localExpr{ref.slot, x.Name, asked, x.Pos}
 	}

@@ -151,7 +151,7 @@ func measure(t *testing.T, expression string) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := cpu()
-		_, err = template.Render(Vars{},
+		_, err = template.Render(t.Context(), Vars{},
 			Options{Mode: Mutable, Limits: Limits{Steps: 20_000, OutputBytes: 1 << 20, Depth: 100},
 				Budget: budget})
 		took := cpu() - start
@@ -205,7 +205,7 @@ func TestCostOfCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = template.Render(Vars{}, Options{Limits: Limits{Steps: steps}})
+			_, err = template.Render(t.Context(), Vars{}, Options{Limits: Limits{Steps: steps}})
 			return err
 		}
 		const whole = 500 * 2_000 / nodesPerStep
@@ -219,7 +219,7 @@ func TestCostOfCode(t *testing.T) {
 	// A loop that does little takes a step for an item.
 	small, err := Compile(source.New("t", loop+"{{ i if x else '' }}"+end))
 	if err == nil {
-		_, err = small.Render(Vars{}, Options{Limits: Limits{Steps: 502}})
+		_, err = small.Render(t.Context(), Vars{}, Options{Limits: Limits{Steps: 502}})
 	}
 	if err != nil {
 		t.Error(err)

@@ -26,7 +26,7 @@ func covered(t *testing.T, text string, vars ...string) string {
 			t.Fatal(err)
 		}
 		var one jinja.Coverage
-		_, _ = tmpl.Render(jinja.VarsFromJSON(value), jinja.Options{Coverage: &one})
+		_, _ = tmpl.Render(t.Context(), jinja.VarsFromJSON(value), jinja.Options{Coverage: &one})
 		all.Add(&one)
 		if all.Add(&one) {
 			t.Errorf("%q: adding twice brings something new", text)
@@ -104,10 +104,13 @@ func TestCoverageOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	vars := jinja.NewVars()
-	without := testing.AllocsPerRun(100, func() { _, _ = tmpl.Render(vars, jinja.Options{}) })
+	without := testing.AllocsPerRun(100, func() {
+		_, _ = tmpl.Render(t.Context(), vars,
+			jinja.Options{})
+	})
 	var c jinja.Coverage
 	with := testing.AllocsPerRun(100,
-		func() { _, _ = tmpl.Render(vars, jinja.Options{Coverage: &c}) })
+		func() { _, _ = tmpl.Render(t.Context(), vars, jinja.Options{Coverage: &c}) })
 	if with != without {
 		t.Errorf("%v allocations with a coverage, %v without", with, without)
 	}

@@ -13,6 +13,7 @@ import (
 type eval struct {
 	*memory
 	mutable    bool             // lists and dicts may be changed (E1)
+	forbids    uint8            // the newest prohibition of methods that holds, see Mode.forbids
 	autoescape bool             // an {% autoescape true %} block is being rendered
 	origins    bool             // values carry their provenance (E3); needed for trace
 	trace      *recorder        // nil: off (E4)
@@ -169,8 +170,9 @@ type builtin struct {
 	required   int      // how many of them must be given
 	varargs    bool     // further positional arguments are taken
 	kwargs     bool     // further keyword arguments are taken
-	// a method that changes its object; forbidden in the immutable sandbox
-	mutates  bool
+	// 1 for a method that changes its object, which the immutable sandbox forbids; 2 where only
+	// mode Strict forbids it; else 0
+	mutates  uint8
 	property bool                // an attribute: reading it calls run
 	attrs    map[string]*builtin // of a function that is a class: its class methods
 	run      func(c *call) (Value, error)

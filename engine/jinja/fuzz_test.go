@@ -73,10 +73,10 @@ func renderAll(t *testing.T, text string) {
 		return
 	}
 	o := Options{Limits: Limits{Steps: 20_000, OutputBytes: 1 << 16, Depth: 40}, Now: clock}
-	got, err := tmpl.Render(vars(t, fuzzVars), o)
+	got, err := tmpl.Render(t.Context(), vars(t, fuzzVars), o)
 	positioned(t, text, err)
 	o.Origins, o.Trace = true, new(Trace)
-	traced, err2 := tmpl.RenderText(vars(t, fuzzVars), o)
+	traced, err2 := tmpl.RenderText(t.Context(), vars(t, fuzzVars), o)
 	if got != traced.String || Class(err) != Class(err2) {
 		t.Fatalf("%q\nplain   %q %v\norigins %q %v", text, got, err, traced.String, err2)
 	}
@@ -88,7 +88,7 @@ func renderAll(t *testing.T, text string) {
 		t.Fatalf("%q: runs cover %d of %d bytes", text, n, len(got))
 	}
 	o.Mode = Mutable
-	_, err = tmpl.RenderText(vars(t, fuzzVars), o)
+	_, err = tmpl.RenderText(t.Context(), vars(t, fuzzVars), o)
 	positioned(t, text, err)
 }
 

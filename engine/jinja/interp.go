@@ -101,7 +101,7 @@ func (rt *interp) tick() error {
 	if rt.clock != nil && rt.clock().After(rt.deadline) {
 		return errf(LimitError, "the template takes longer than allowed")
 	}
-	if rt.context != nil && rt.context.Err() != nil {
+	if rt.context.Err() != nil {
 		return context.Cause(rt.context)
 	}
 	return nil

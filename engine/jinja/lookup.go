@@ -66,7 +66,7 @@ func getitem(e *eval, v, key Value) (Value, error) {
 // the method of that name, if v's kind has one.
 func attribute(e *eval, v Value, name string, m *builtin) (Value, bool, error) {
 	if m != nil {
-		if m.mutates && !e.mutable {
+		if m.mutates != 0 && m.mutates <= e.forbids {
 			return unsafeUndefined(v, name), true, nil
 		}
 		if m.property {
@@ -374,7 +374,8 @@ func sliceString(e *eval, v Value, from, by, count, n int) (Value, error) {
 
 // callMethod calls v.name(...) without building a bound method.
 func callMethod(e *eval, v Value, a *attr, args []Value, kwargs []kwarg) (Value, error) {
-	if m := a.methods[v.kind]; m != nil && !m.property && (e.mutable || !m.mutates) {
+	if m := a.methods[v.kind]; m != nil && !m.property &&
+		(m.mutates == 0 || m.mutates > e.forbids) {
 		return e.invoke(m, v, args, kwargs)
 	}
 	f, err := getattr(e, v, a)

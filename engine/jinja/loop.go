@@ -3,6 +3,7 @@ package jinja
 import (
 	"strconv"
 
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
@@ -79,7 +80,7 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 		f.slots[s.loop] = Value{kind: Object, ref: ptr(&loop.self)}
 	}
 	complete := false // some iteration reached the end of the body
-	for outcome := Entered; ; outcome = Repeated {
+	for outcome := flow.Entered; ; outcome = flow.Repeated {
 		if err := rt.tick(); err != nil {
 			return f.at(err, s.pos)
 		}
@@ -105,8 +106,8 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 			return f.at(err, s.pos)
 		}
 		if !ok {
-			if rt.coverage != nil && outcome == Entered {
-				rt.coverage.reached[s.site] |= 1 << Empty
+			if rt.coverage != nil && outcome == flow.Entered {
+				rt.coverage.reached[s.site] |= 1 << flow.Empty
 			}
 			break
 		}

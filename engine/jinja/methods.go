@@ -31,7 +31,8 @@ func init() {
 
 // entryOf is one line of a table of built-ins. The signature names the parameters: "/" in front
 // makes them positional-only, "?" after one makes it optional, "*" and "**" take further ones; "!"
-// stands for a method that changes its object, "." for an attribute.
+// stands for a method that changes its object, "!!" for one that the sandbox refuses since jinja2
+// 3.1.5 alone, "." for an attribute.
 type entryOf struct {
 	name, signature string
 	run             func(c *call) (Value, error)
@@ -54,7 +55,9 @@ func (t entryOf) builtin() *builtin {
 		case "**":
 			b.kwargs = true
 		case "!":
-			b.mutates = true
+			b.mutates = 1
+		case "!!":
+			b.mutates = 2
 		case ".":
 			b.property = true
 		case "/":
@@ -80,8 +83,8 @@ var listMethods = []entryOf{
 		items, err := collectOwn(c.eval, c.recv)
 		return c.list(items), err
 	}},
-	{"pop", "/ index?", listPop},
-	{"clear", "", func(c *call) (Value, error) {
+	{"pop", "!! / index?", listPop},
+	{"clear", "!!", func(c *call) (Value, error) {
 		l := c.recv.seq()
 		l.src, l.items = nil, nil
 		return noneValue(), nil

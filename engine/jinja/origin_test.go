@@ -39,7 +39,8 @@ func TestOperatorOrigins(t *testing.T) {
 		{"{% for c in b %}{{ c }}{% endfor %}", "B<<b value plain>"},
 	} {
 		want := c[1]
-		text, err := compile(t, c[0]).RenderText(vars(t, input), Options{Origins: true})
+		text, err := compile(t, c[0]).RenderText(t.Context(), vars(t, input),
+			Options{Origins: true})
 		if got := exactSpans(text); got != want || err != nil {
 			t.Errorf("%s\n got %s (%v)\nwant %s", c[0], got, err, want)
 		}
@@ -95,8 +96,8 @@ func TestExactRuns(t *testing.T) {
 		}
 		input := `{"s": ` + strconv.Quote(s) + `, "u": ` + strconv.Quote(u) + `}`
 		tmpl, v := compile(t, "{{ "+expr+" }}"), vars(t, strings.ReplaceAll(input, `\x`, `\u00`))
-		plain, err := tmpl.Render(v, Options{})
-		got, err2 := tmpl.RenderText(v, Options{Origins: true, Trace: new(Trace)})
+		plain, err := tmpl.Render(t.Context(), v, Options{})
+		got, err2 := tmpl.RenderText(t.Context(), v, Options{Origins: true, Trace: new(Trace)})
 		if (err == nil) != (err2 == nil) || got.String != plain {
 			t.Fatalf("seed %d: %s of %s: %q (%v) with origins, "+
 				"%q (%v) without", seed, expr, input, got.String, err2, plain, err)
@@ -152,7 +153,7 @@ func TestTraceOperations(t *testing.T) {
 	} {
 		trace := new(Trace)
 		if _, err := compile(t, "{{ "+text+" }}").
-			Render(vars(t, input), Options{Trace: trace}); err != nil &&
+			Render(t.Context(), vars(t, input), Options{Trace: trace}); err != nil &&
 			Class(err) != "ValueError" {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -21,7 +22,14 @@ type Mode uint8
 const (
 	Immutable Mode = iota // as transformers renders: list.append and the like are refused
 	Mutable               // as servers that do not forbid it render
+	// Strict is Immutable since jinja2 3.1.5: list.pop and list.clear are refused, too
+	// (jinja2/sandbox.py, _mutable_spec).
+	Strict
 )
+
+// forbids returns how new a prohibition may be that the mode knows: builtin.mutates has the same
+// numbers.
+func (m Mode) forbids() uint8 { return [...]uint8{Immutable: 1, Mutable: 0, Strict: 2}[m] }
 
 // Limits bound a render (E2). A zero field stands for that of [DefaultLimits].
 type Limits struct {
@@ -100,7 +108,6 @@ type Options struct {
 	Mode    Mode
 	Limits  Limits
 	Budget  *Budget          // bounds all renders that share it together; nil: no bound
-	Context context.Context  // ends a render, which then fails with the cause; nil: nothing does
 	Now     func() time.Time // the clock of strftime_now; nil: strftime_now fails
 	Clock   func() time.Time // measures Limits.Time
 	Seed    uint64           // of random and lipsum
@@ -139,7 +146,7 @@ type Template struct {
 	enter    []entryOp
 	code     body
 	self     int // slot of the variable self, or -1
-	sites    []Site
+	sites    []flow.Site
 	texts    []writable // those of the sites that are texts
 	pool     sync.Pool
 }
@@ -222,16 +229,17 @@ type Text struct {
 }
 
 // Render renders the template. The error is a [source.Error] at the expression that failed; see
-// [Class].
-func (t *Template) Render(vars Vars, o Options) (string, error) {
-	text, err := t.RenderText(vars, o)
+// [Class]. The end of ctx ends the render, which then fails with its cause.
+func (t *Template) Render(ctx context.Context, vars Vars, o Options) (string, error) {
+	text, err := t.RenderText(ctx, vars, o)
 	return text.String, err
 }
 
-// RenderText renders the template, with the origin of each byte where Options.Origins is set (E3).
-func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
-	if o.Context != nil && o.Context.Err() != nil {
-		return Text{}, context.Cause(o.Context)
+// RenderText renders the template as Render does, with the origin of each byte where
+// Options.Origins is set (E3).
+func (t *Template) RenderText(ctx context.Context, vars Vars, o Options) (Text, error) {
+	if ctx.Err() != nil {
+		return Text{}, context.Cause(ctx)
 	}
 	rt, _ := t.pool.Get().(*interp)
 	if rt == nil {
@@ -240,7 +248,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	}
 	rt.memory = memories.Get().(*memory)
 	limits := o.Limits.withDefaults()
-	rt.mutable = o.Mode == Mutable
+	rt.mutable, rt.forbids = o.Mode == Mutable, o.Mode.forbids()
 	rt.autoescape = false
 	rt.origins = o.Origins || o.Fields || o.Spans != nil || o.Trace != nil
 	// where the input is followed, a text cannot be
@@ -267,7 +275,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	rt.depth, rt.maxDepth = 0, limits.Depth
 	rt.out = builder{buf: rt.memory.out[:0], runs: rt.outRuns[:0], on: rt.origins}
 	rt.maxOut = limits.OutputBytes
-	rt.ticks, rt.clock, rt.context = 0, nil, o.Context
+	rt.ticks, rt.clock, rt.context = 0, nil, ctx
 	if limits.Time > 0 && o.Clock != nil {
 		rt.clock, rt.deadline = o.Clock, o.Clock().Add(limits.Time)
 	}

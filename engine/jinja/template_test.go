@@ -46,7 +46,7 @@ func render(t testing.TB, text, input string, o Options) string {
 	if err != nil {
 		return "error " + Class(err) + ": " + err.Error()
 	}
-	got, err := tmpl.Render(vars(t, input), o)
+	got, err := tmpl.Render(t.Context(), vars(t, input), o)
 	if err != nil {
 		return "error " + Class(err) + ": " + err.Error()
 	}
@@ -168,7 +168,7 @@ func TestUnknownFilters(t *testing.T) {
 // text has an excerpt.
 func TestErrorPlace(t *testing.T) {
 	tmpl := compile(t, "a\r\n{% for m in messages %}\r\n  {{ m.content.text.more }}\r\n{% endfor %}")
-	_, err := tmpl.Render(vars(t, `{"messages": [{"content": "x"}]}`), Options{})
+	_, err := tmpl.Render(t.Context(), vars(t, `{"messages": [{"content": "x"}]}`), Options{})
 	var e *source.Error
 	if !errors.As(err, &e) || Class(err) != "UndefinedError" {
 		t.Fatalf("got %v", err)
@@ -215,7 +215,7 @@ func TestLimits(t *testing.T) {
 	} {
 		start := time.Now()
 		tmpl := compile(t, c.text)
-		_, err := tmpl.Render(Vars{}, Options{})
+		_, err := tmpl.Render(t.Context(), Vars{}, Options{})
 		var e *source.Error
 		if !errors.As(err, &e) || c.class != "" && Class(err) != c.class {
 			t.Errorf("%s: got %v (%s)", c.name, err, Class(err))
@@ -231,7 +231,7 @@ func TestTimeLimit(t *testing.T) {
 		now = now.Add(time.Second / 10)
 		return now
 	}}
-	_, err := compile(t, "{% for x in range(99999) %}{% endfor %}").Render(Vars{}, o)
+	_, err := compile(t, "{% for x in range(99999) %}{% endfor %}").Render(t.Context(), Vars{}, o)
 	if Class(err) != "LimitError" || !strings.Contains(err.Error(), "longer than allowed") {
 		t.Errorf("got %v", err)
 	}
@@ -245,7 +245,8 @@ func TestOptions(t *testing.T) {
 	if got := render(t, "{% set _ = l.append(2) %}{{ l }}", `{"l": [1]}`, Options{Mode: Mutable}); got != "[1, 2]" {
 		t.Errorf("mutable: got %q", got)
 	}
-	if _, err := compile(t, "{{ strftime_now('%Y') }}").Render(Vars{}, Options{}); err == nil {
+	if _, err := compile(t, "{{ strftime_now('%Y') }}").Render(t.Context(), Vars{},
+		Options{}); err == nil {
 		t.Error("strftime_now must fail without a clock")
 	}
 	a := render(t, "{{ range(1000)|random }}", "", Options{Seed: 1})
@@ -260,7 +261,7 @@ func TestInputUnchanged(t *testing.T) {
 	tmpl := compile(t, "{% set x = l.pop() %}{{ l }}")
 	v := vars(t, `{"l": [1, 2]}`)
 	for range 2 {
-		if got, err := tmpl.Render(v, Options{}); got != "[1]" || err != nil {
+		if got, err := tmpl.Render(t.Context(), v, Options{}); got != "[1]" || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
 	}
@@ -298,7 +299,7 @@ func TestReusedMemory(t *testing.T) {
 					o.Trace = &l.trace
 				}
 				var err error
-				if l.text, err = tmpl.RenderText(vars(t, input), o); err != nil {
+				if l.text, err = tmpl.RenderText(t.Context(), vars(t, input), o); err != nil {
 					l.err = err.Error()
 				}
 				kept, said = append(kept, l), append(said, strings.Clone(show(l)))
@@ -325,7 +326,7 @@ func TestNames(t *testing.T) {
 func TestVars(t *testing.T) {
 	v := NewVars(ordered.Member{Key: "a", Value: ordered.Int(1)}).With("b", ordered.Int(2)).
 		With("a", ordered.Str("x"))
-	if got, err := compile(t, "{{ a }}{{ b }}").Render(v, Options{}); got != "x2" || err != nil {
+	if got, err := compile(t, "{{ a }}{{ b }}").Render(t.Context(), v, Options{}); got != "x2" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if got, ok := v.Get("a"); !ok || got.Text() != "x" {
@@ -342,7 +343,7 @@ func TestConcurrent(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				if got, err := tmpl.Render(v, Options{}); got != want || err != nil {
+				if got, err := tmpl.Render(t.Context(), v, Options{}); got != want || err != nil {
 					t.Errorf("got %q, %v", got, err)
 				}
 			}
@@ -358,7 +359,7 @@ func TestTracePlaces(t *testing.T) {
 		"{% for m in messages %}{{ turn(m) }}{% if m.role == 'x' %}{{ m.content ~ 'C' }}{% endif %}{% endfor %}{{ all }}Z"
 	trace := new(Trace)
 	v := vars(t, `{"messages": [{"role": "u", "content": "hidden"}, {"role": "x", "content": "shown"}]}`)
-	out, err := compile(t, text).Render(v, Options{Trace: trace})
+	out, err := compile(t, text).Render(t.Context(), v, Options{Trace: trace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +404,7 @@ func TestTrace(t *testing.T) {
 {%- if 'name' in m -%}{%- endif -%}
 {%- endfor -%}{{ enable_thinking }}{{ tools is defined }}{{ mode == 'adaptive' }}`
 	trace := new(Trace)
-	_, err := compile(t, text).Render(vars(t, `{"messages": [{"role": "user", "content": "a</think>b"}, {"role": "x", "content": "c", "tool_calls": [{"function": {"name": "f"}}]}], "mode": true}`), Options{Trace: trace})
+	_, err := compile(t, text).Render(t.Context(), vars(t, `{"messages": [{"role": "user", "content": "a</think>b"}, {"role": "x", "content": "c", "tool_calls": [{"function": {"name": "f"}}]}], "mode": true}`), Options{Trace: trace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -492,7 +493,8 @@ func TestOrigins(t *testing.T) {
 		{"{% with x = a %}{{ x }}{% endwith %}{% autoescape true %}<{{ a }}>{% endautoescape %}", "A<a value plain><A<a value plain>>"},
 		{"{{ d|tojson }}", "{<d structure json>k<d.k key json>\": \"<d structure json>"},
 	} {
-		text, err := compile(t, c[0]).RenderText(vars(t, input), Options{Origins: true})
+		text, err := compile(t, c[0]).RenderText(t.Context(), vars(t, input),
+			Options{Origins: true})
 		got := spans(text)
 		if strings.HasPrefix(c[1], "{<d structure") {
 			if err != nil || !strings.Contains(got, "<d.k key json>") ||
@@ -503,7 +505,8 @@ func TestOrigins(t *testing.T) {
 		} else if got != c[1] || err != nil {
 			t.Errorf("%s\n got %s (%v)\nwant %s", c[0], got, err, c[1])
 		}
-		if plain, _ := compile(t, c[0]).Render(vars(t, input), Options{}); plain != text.String {
+		if plain, _ := compile(t, c[0]).Render(t.Context(), vars(t, input),
+			Options{}); plain != text.String {
 			t.Errorf("%s: %q with origins, %q without", c[0], text.String, plain)
 		}
 	}
@@ -517,7 +520,7 @@ func TestRefused(t *testing.T) {
 	}
 	for steps, want := range map[int64]string{0: "LimitError", 1: ""} {
 		var trace Trace
-		_, err := tmpl.Render(Vars{}, Options{Budget: NewBudget(steps), Trace: &trace})
+		_, err := tmpl.Render(t.Context(), Vars{}, Options{Budget: NewBudget(steps), Trace: &trace})
 		if got := Class(err); got != want || (len(trace.Reads()) == 0) != (want != "") {
 			t.Errorf("with %d steps: %v, after the look-ups %v", steps, err, trace.Reads())
 		}
@@ -537,7 +540,7 @@ func TestLongNames(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for range renders {
 		var trace Trace
-		if _, err := tmpl.Render(Vars{}, Options{Trace: &trace}); err != nil {
+		if _, err := tmpl.Render(t.Context(), Vars{}, Options{Trace: &trace}); err != nil {
 			t.Fatal(err)
 		}
 		if got := trace.Missing(); len(got) != 1 || got[0] != name {
@@ -560,7 +563,7 @@ func TestMissingAgain(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var trace Trace
-	if _, err := tmpl.Render(Vars{}, Options{Trace: &trace}); err != nil {
+	if _, err := tmpl.Render(t.Context(), Vars{}, Options{Trace: &trace}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

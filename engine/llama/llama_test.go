@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/engine/llama"
-	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/serve/live"
 )
 
 func TestStub(t *testing.T) {

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func ExampleInspect() {
 			fmt.Println(err)
 			return
 		}
-		m, err := model.Inspect(name, engine.Options{})
+		m, err := model.Inspect(context.Background(), name, engine.Options{})
 		if err != nil {
 			fmt.Println(err)
 			return

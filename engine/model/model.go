@@ -18,6 +18,7 @@
 package model
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -69,12 +70,12 @@ func (t *Template) Title() string {
 }
 
 // Judge compiles a model's templates with its special tokens and asks the gate. They have the
-// limits together.
-func Judge(info *gguf.Info, o engine.Options) *Model {
+// limits together. The context is that of [engine.Compile].
+func Judge(ctx context.Context, info *gguf.Info, o engine.Options) *Model {
 	m := &Model{Info: info, Templates: make([]Template, len(info.Templates))}
 	o = o.Together()
 	for i, t := range info.Templates {
-		m.Templates[i] = compileTemplate(t, info, o)
+		m.Templates[i] = compileTemplate(ctx, t, info, o)
 	}
 	for i := range m.Templates {
 		t := &m.Templates[i]
@@ -102,7 +103,8 @@ func Judge(info *gguf.Info, o engine.Options) *Model {
 const maxTemplate = 4 << 20
 
 // compileTemplate compiles one template. An empty one is none.
-func compileTemplate(t gguf.Template, info *gguf.Info, o engine.Options) Template {
+func compileTemplate(ctx context.Context, t gguf.Template, info *gguf.Info,
+	o engine.Options) Template {
 	sum := sha256.Sum256([]byte(t.Text))
 	m := Template{Template: t, SHA256: hex.EncodeToString(sum[:])}
 	switch {
@@ -113,7 +115,7 @@ func compileTemplate(t gguf.Template, info *gguf.Info, o engine.Options) Templat
 	case !utf8.ValidString(t.Text):
 		m.Err = errors.New("it is not valid UTF-8")
 	default:
-		m.Compiled, m.Err = engine.Compile(engine.Source{Name: m.Title(), Text: t.Text,
+		m.Compiled, m.Err = engine.Compile(ctx, engine.Source{Name: m.Title(), Text: t.Text,
 			BOS: info.BOS.Text, EOS: info.EOS.Text}, o)
 		if m.Err == nil {
 			m.Err = m.Compiled.Exhausted()
@@ -135,8 +137,8 @@ func (m *Model) SupportsTools() bool { return m.Rejection == nil }
 
 // Inspect reads and judges the model at a path, the first part of it where it is split; the parts
 // beside it are counted in. It reads headers only. A rejected model is no error.
-func Inspect(path string, o engine.Options) (*Model, error) {
-	return inspect(path, func(path string) (*gguf.File, io.Closer, error) {
+func Inspect(ctx context.Context, path string, o engine.Options) (*Model, error) {
+	return inspect(ctx, path, func(path string) (*gguf.File, io.Closer, error) {
 		r, f, err := gguf.OpenFile(path)
 		return f, r, err
 	}, o)
@@ -146,7 +148,7 @@ func Inspect(path string, o engine.Options) (*Model, error) {
 type opener func(name string) (*gguf.File, io.Closer, error)
 
 // inspect reads and judges a model.
-func inspect(name string, open opener, o engine.Options) (*Model, error) {
+func inspect(ctx context.Context, name string, open opener, o engine.Options) (*Model, error) {
 	f, r, err := open(name)
 	if err != nil {
 		return nil, err
@@ -167,7 +169,7 @@ func inspect(name string, open opener, o engine.Options) (*Model, error) {
 	if info.Split.Count > 1 {
 		addParts(info, name, len(f.Tensors), open)
 	}
-	return Judge(info, o), nil
+	return Judge(ctx, info, o), nil
 }
 
 // addParts adds the parameters of a model's other parts, and returns their faults.

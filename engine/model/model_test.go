@@ -46,7 +46,7 @@ func TestJudge(t *testing.T) {
 		{"refuses all", []gguf.Template{named("", "{{ raise_exception('no') }}")}, "default", nil, "cannot be used"},
 	}
 	for _, test := range tests {
-		m := model.Judge(&gguf.Info{Templates: test.templates},
+		m := model.Judge(t.Context(), &gguf.Info{Templates: test.templates},
 			engine.Options{Now: func() time.Time { return time.Time{} }})
 		judged := "-"
 		if m.Judged != nil {
@@ -72,7 +72,7 @@ func TestJudge(t *testing.T) {
 // TestModelText prints texts of files: they cannot drive a terminal, and are JSON whatever their
 // bytes are.
 func TestModelText(t *testing.T) {
-	m := model.Judge(&gguf.Info{
+	m := model.Judge(t.Context(), &gguf.Info{
 		Architecture: "a\x1b[2J", Name: "n\xff\nname: forged", BOS: gguf.Token{ID: 1, Text: "\x1b"},
 		EOS:       gguf.Token{ID: -1},
 		Templates: []gguf.Template{{Name: "x\x07", Text: "{{\x1b"}}, Problems: []string{"p\r"},

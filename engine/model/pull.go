@@ -28,9 +28,6 @@ type Remote struct {
 // headers of its parts. Files that the cache has are read there. A rejected model is no error.
 func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref,
 	o engine.Options) (*Remote, error) {
-	if o.Limits.Context == nil {
-		o.Limits.Context = ctx
-	}
 	repo, err := c.Repo(ctx, ref.Repo, ref.Revision)
 	if err != nil {
 		return nil, err
@@ -40,7 +37,7 @@ func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref,
 		return nil, err
 	}
 	m := &Remote{Repo: repo, File: files[0].Name}
-	m.Model, err = inspect(m.File, func(name string) (*gguf.File, io.Closer, error) {
+	m.Model, err = inspect(ctx, m.File, func(name string) (*gguf.File, io.Closer, error) {
 		file, ok := repo.Find(name)
 		if !ok {
 			return nil, nil, fmt.Errorf("%s: %s is not in the repository", repo.ID, name)
@@ -100,18 +97,15 @@ type Pulled struct {
 // Pull brings a model from the Hub into the cache and asks the gate (M2). A model that the gate
 // rejects is a [hub.Rejected].
 func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pulled, error) {
-	if o.Limits.Context == nil {
-		o.Limits.Context = ctx
-	}
 	pulled, err := c.Pull(ctx, ref, hub.PullOptions{
-		Judge:    func(path string) error { return judgeFile(path, o.Options) },
-		Hint:     func(h hub.Hint) error { return judgeHint(h, o.Options) },
+		Judge:    func(path string) error { return judgeFile(ctx, path, o.Options) },
+		Hint:     func(h hub.Hint) error { return judgeHint(ctx, h, o.Options) },
 		Progress: o.Progress, Warn: o.Warn, Lock: o.Lock,
 	})
 	if err != nil {
 		return nil, err
 	}
-	m, err := Inspect(pulled.Paths[0], o.Options)
+	m, err := Inspect(ctx, pulled.Paths[0], o.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +121,7 @@ func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pull
 }
 
 // judgeFile is the gate on a file that has no name yet.
-func judgeFile(path string, o engine.Options) error {
+func judgeFile(ctx context.Context, path string, o engine.Options) error {
 	r, err := os.Open(path)
 	if err != nil {
 		return err
@@ -149,12 +143,12 @@ func judgeFile(path string, o engine.Options) error {
 		return fmt.Errorf("the file is part %d of %d, "+
 			"and the first by its name", info.Split.No+1, info.Split.Count)
 	}
-	return Judge(info, o).Rejection
+	return Judge(ctx, info, o).Rejection
 }
 
 // judgeHint asks the gate about the template that the Hub shows. That is the default one alone, so
 // the answer is no verdict (M1).
-func judgeHint(h hub.Hint, o engine.Options) error {
+func judgeHint(ctx context.Context, h hub.Hint, o engine.Options) error {
 	if h.Architecture == "" && h.Template == "" {
 		return nil // the Hub has not read the model files
 	}
@@ -162,7 +156,7 @@ func judgeHint(h hub.Hint, o engine.Options) error {
 	if h.Template != "" {
 		info.Templates = []gguf.Template{{Text: h.Template}}
 	}
-	if reason := Judge(info, o).Rejection; reason != nil {
+	if reason := Judge(ctx, info, o).Rejection; reason != nil {
 		return fmt.Errorf("by the template that the Hub shows the model would be rejected: %w; "+
 			"it may have another one for tools", reason)
 	}

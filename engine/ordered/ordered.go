@@ -21,7 +21,9 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine lists the stable ones.
+// This package is part of the stable surface: its API is listed in ci/api.txt. Requests, schemas
+// and the arguments of calls are its values throughout packages engine and chat, so that no caller
+// can do without it.
 package ordered
 
 import (
@@ -76,25 +78,35 @@ type inside struct {
 
 // Member is one key of an object with its value.
 type Member struct {
-	Key   string
-	Value Value
+	Key   string // the key, with its escapes read
+	Value Value  // what stands after the key
 }
 
 // MemberOf returns the member of an object with a key and a value.
 func MemberOf(key string, value Value) Member { return Member{key, value} }
 
-// The constructors. Num's text must be a JSON number; ArrayOf and ObjectOf keep their argument.
+// Str returns a string.
+func Str(s string) Value { return Value{kind: String, text: s} }
 
-func Str(s string) Value    { return Value{kind: String, text: s} }
+// Num returns a number as it is written. The text must be a JSON number; that is not checked.
 func Num(text string) Value { return Value{kind: Number, text: text} }
-func Int(i int) Value       { return Num(strconv.Itoa(i)) }
-func Boolean(b bool) Value  { return Value{kind: Bool, yes: b} }
+
+// Int returns a whole number.
+func Int(i int) Value { return Num(strconv.Itoa(i)) }
+
+// Boolean returns a boolean.
+func Boolean(b bool) Value { return Value{kind: Bool, yes: b} }
+
+// ArrayOf returns an array. It keeps the slice, which the caller must not change any more.
 func ArrayOf(items ...Value) Value {
 	if len(items) == 0 {
 		return Value{kind: Array}
 	}
 	return Value{kind: Array, in: &inside{items: items}}
 }
+
+// ObjectOf returns an object with its members in this order; each key must stand once. It keeps the
+// slice, which the caller must not change any more.
 func ObjectOf(members ...Member) Value {
 	if len(members) == 0 {
 		return Value{kind: Object}
@@ -186,19 +198,6 @@ func Clone(v Value) Value {
 	}
 	v.in = in
 	return v
-}
-
-// Count returns the number of values of which a value consists, itself and the keys of objects
-// counted.
-func Count(v Value) int {
-	n := 1
-	for _, item := range v.Items() {
-		n += Count(item)
-	}
-	for _, m := range v.Members() {
-		n += 1 + Count(m.Value)
-	}
-	return n
 }
 
 // Equal reports whether two values are the same JSON: keys in any order, numbers by exact value (1

@@ -73,7 +73,7 @@ type Diagnostic struct {
 	// "limit", "foreign-id", "repeated-argument"
 	Kind string
 	Text string // of the output, where some is concerned
-	Msg  string
+	Msg  string // what happened, in a sentence for a log
 }
 
 func (d Diagnostic) String() string { return fmt.Sprintf("byte %d: %s: %s", d.Off, d.Kind, d.Msg) }

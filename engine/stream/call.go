@@ -258,6 +258,9 @@ func (p *Parser) endCall(complete bool, off int) {
 			broken = "has no arguments, but several objects under other keys"
 		}
 	}
+	if complete && !isObject(c.args.String()) { // whatever was read as complete (E37)
+		complete, broken = false, "has arguments that are no JSON"
+	}
 	for _, s := range c.spares {
 		p.drop(&peg.Event{Text: s.text, Off: s.off, End: s.end}, "no part of the message")
 	}
@@ -284,6 +287,11 @@ func (p *Parser) endCall(complete bool, off int) {
 		}
 	}
 	p.send(c)
+}
+
+// isObject reports whether a text is an object in JSON.
+func isObject(text string) bool {
+	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && ordered.Valid(text)
 }
 
 // withdraw takes back an incomplete call, of which nothing was said, and makes text of it where the

@@ -94,8 +94,8 @@ func recipients() format.Format {
 	}}
 }
 
-// forms are the forms of docs/engine-rules.md: those that a template can show, and those that it
-// cannot.
+// forms are the forms of docs/internals/engine-rules.md: those that a template can show, and those
+// that it cannot.
 var forms = []form{
 	{"json in tag", calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"),
 		Object: plainObject}), []turn{
@@ -294,6 +294,8 @@ var forms = []form{
 	}},
 	{"token quotes", calls(format.Calls{Call: pair("<|tool_call>", "<tool_call|>"), Head: []format.Part{lit("call:"), name}, Body: format.Body{Kind: format.BodyDict, Pair: pair("{", "}"), Codec: format.Codec{Quote: `<|"|>`}}}), []turn{
 		{output: `<|tool_call>call:get{city:<|"|>say "hi" {}<|"|>,n:3,opts:{a:[<|"|>x<|"|>,null],b:{}}}<tool_call|>`, want: message("", call("", "get", `{"city":"say \"hi\" {}","n":3,"opts":{"a":["x",null],"b":{}}}`))},
+		{output: `<|tool_call>call:get{city:St. Gallen, CH,n:5,list:[a b, c]}<tool_call|>`, want: message("", call("", "get", `{"city":"St. Gallen, CH","n":5,"list":["a b", "c"]}`))},
+		{output: `<|tool_call>call:get{city:2024-01-05}<tool_call|><|tool_call>call:get{city:true}<tool_call|>`, want: message("", call("", "get", `{"city":"2024-01-05"}`), call("", "get", `{"city":"true"}`))},
 	}},
 	{"keyword arguments", calls(format.Calls{Section: pair("<|start|>", "<|end|>"), Array: true,
 		Sep: format.Mark(", "), Head: []format.Part{name},

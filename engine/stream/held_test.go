@@ -15,7 +15,7 @@ func TestHeld(t *testing.T) {
 {{ m.content or '' }}{% for c in m.tool_calls or [] %}<tool_call>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}</tool_call>{% endfor %}<|im_end|>
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`
-	tm, err := engine.Compile(engine.Source{Name: "t", Text: text}, engine.Options{})
+	tm, err := engine.Compile(t.Context(), engine.Source{Name: "t", Text: text}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
 )
 
 // formNamed returns the format of a form.
@@ -106,6 +107,18 @@ var odd = []struct {
 		message("", chat.ToolCall{ID: "1", Name: "get", Arguments: `{"city": `}, call("2", "ping", "{}"))},
 	{"a call that closes itself", "invoke with parameters", "<mm:tool_call>\n<invoke name=\"ping\"/>\n<invoke name=\"get\" />\n</mm:tool_call>", "",
 		message("", call("", "ping", "{}"), call("", "get", "{}"))},
+	{"a string without quotes that nothing ends", "token quotes", "<|tool_call>call:get{city:Bern<tool_call|><|tool_call>call:ping{}<tool_call|>", "",
+		message("", incomplete("get", `{"city":"Bern`), call("", "ping", "{}"))},
+	{"a key that is not declared in a string", "tagged arguments", "<tool_call>\n<function=get>\n<parameter=city>\na\n<parameter=z>\n1\n</parameter>\n</function>\n</tool_call>", "",
+		message("", call("", "get", `{"city": "a\n<parameter=z>\n1"}`))},
+	{"a key with which a string begins", "tagged arguments", "<tool_call>\n<function=get>\n<parameter=city>\n<parameter=n>\n1\n</parameter>\n</function>\n</tool_call>", "",
+		message("", call("", "get", `{"city": "<parameter=n>\n1"}`))},
+	{"the only key in its string", "tagged arguments", "<tool_call>\n<function=get_more>\n<parameter=city>\na\n<parameter=city>\nb\n</parameter>\n</function>\n</tool_call>", "",
+		message("", call("", "get_more", `{"city": "a\n<parameter=city>\nb"}`))},
+	{"a key of another tool in a string", "tagged arguments", "<tool_call>\n<function=get_more>\n<parameter=city>\na\n<parameter=n>\n1\n</parameter>\n</function>\n</tool_call>", "",
+		message("", call("", "get_more", `{"city": "a\n<parameter=n>\n1"}`))},
+	{"tags of a key in a string", "key and value tags", "<tool_call>get\n<arg_key>city</arg_key>\n<arg_value><arg_key>z</arg_key>\n<arg_value>1</arg_value>\n</tool_call>", "",
+		message("", call("", "get", `{"city": "<arg_key>z</arg_key>\n<arg_value>1"}`))},
 	{"an empty call", "json in tag", "Well.\n<tool_call>\n</tool_call>\nNo.", "", message("Well.\nNo.")},
 	{"an empty array", "json array in tag", "Well. <TOOLCALL>[]</TOOLCALL>", "", message("Well.")},
 	{"an empty array without a closer", "json array with ids", "[TOOL_CALLS] [] So.", "", message("So.")},
@@ -304,12 +317,12 @@ func TestScalarsAsWritten(t *testing.T) {
 	}
 }
 
-// TestRepeatedOpener has reasoning opened by the prompt and by the model, with T10 and without it,
-// as it is usual.
+// TestRepeatedOpener has reasoning opened by the prompt and by the model, with T10, as it is usual,
+// and without it.
 func TestRepeatedOpener(t *testing.T) {
 	const output = "<think>\nWhy.\n</think>\n\nSo."
-	for tolerances, want := range map[codegen.Tolerances]string{codegen.Usual: "<think>\nWhy.",
-		codegen.Usual | codegen.RepeatedOpener: "Why."} {
+	for tolerances, want := range map[codegen.Tolerances]string{codegen.Usual: "Why.",
+		codegen.Usual &^ codegen.RepeatedOpener: "<think>\nWhy."} {
 		o := usual("<think>\n")
 		o.Tolerances = tolerances
 		out := generate(t, formNamed(t, "json in tag"), o)
@@ -367,6 +380,21 @@ func TestEscapedNames(t *testing.T) {
 					t.Errorf("%s: %q\ngot  %+v\nwant %+v", form, text, m, want)
 				}
 			}
+		}
+	}
+}
+
+// TestArgumentsAreJSON demands that a call whose arguments are no JSON is not complete, and has a
+// diagnostic (E37): a value may nest as deep as JSON, and stands in an object.
+func TestArgumentsAreJSON(t *testing.T) {
+	out := generate(t, formNamed(t, "tagged arguments"), usual(""))
+	for depth, want := range map[int]bool{ordered.MaxDepth - 1: true, ordered.MaxDepth: false} {
+		value := strings.Repeat("[", depth) + "1" + strings.Repeat("]", depth)
+		p, m := read(t, out, "<tool_call>\n<function=get>\n<parameter=list>\n", value,
+			"\n</parameter>\n</function>\n</tool_call>")
+		if len(m.ToolCalls) != 1 || m.ToolCalls[0].Complete != want ||
+			len(p.Diagnostics()) == 0 != want {
+			t.Errorf("%d levels: complete %t, %v", depth, !want, p.Diagnostics())
 		}
 	}
 }

@@ -222,7 +222,7 @@ func TestTolerances(t *testing.T) {
 		t.Run(codegen.ToleranceNames()[i], func(t *testing.T) {
 			for _, on := range []bool{true, false} {
 				o := usual("")
-				o.Tolerances |= codegen.CloseArguments | codegen.RepeatedOpener
+				o.Tolerances |= codegen.CloseArguments
 				want := c.on
 				if !on {
 					o.Tolerances &^= c.which
@@ -410,7 +410,7 @@ func TestDiagnostics(t *testing.T) {
 		{`<tool_call>{"name": "nobody", "arguments": {}}</tool_call>`, "undeclared-function", ""},
 		{`<tool_call>{"name": "get", "arguments": {"city": oops}}</tool_call>`, "incomplete-call", "get"},
 		{`stray</tool_call>`, "dropped", "</tool_call>"},
-		{`done<|im_end|>more`, "dropped", "<|im_end|>"},
+		{`done<|im_end|>more`, "after-end", ""},
 		{`<tool_call>{"name": "ping", "extra": [1, 2]}</tool_call>`, "dropped", `"extra": [1, 2]`},
 	}
 	for _, c := range table {
@@ -419,6 +419,10 @@ func TestDiagnostics(t *testing.T) {
 		if len(d) == 0 || d[0].Kind != c.kind || d[0].Text != c.text {
 			t.Errorf("%q: diagnostics %v, want %s of %q", c.output, d, c.kind, c.text)
 		}
+	}
+	p, _ := read(t, generate(t, forms[0].f, usual("")), "done<|im_end|>\n")
+	if d := p.Diagnostics(); len(d) > 0 { // a normal end is no fault
+		t.Errorf("diagnostics %v of an answer with its end", d)
 	}
 }
 

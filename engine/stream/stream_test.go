@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 )
 
@@ -73,6 +74,12 @@ func read(t testing.TB, out *codegen.Output, pieces ...string) (*stream.Parser, 
 		t.Fatalf("%q: the deltas make\n%+v\nand the message is\n%+v", pieces, got, m)
 	}
 	checkCoverage(t, p, out.Prefill+strings.Join(pieces, ""))
+	for _, c := range m.ToolCalls { // E37
+		v, err := ordered.ParseString(c.Arguments)
+		if c.Complete && (err != nil || v.Kind() != ordered.Object) {
+			t.Fatalf("%q: the call is complete, its arguments are no JSON: %+v", pieces, c)
+		}
+	}
 	return p, m
 }
 

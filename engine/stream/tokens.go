@@ -13,7 +13,7 @@ import (
 
 // Token is a token of an output.
 type Token struct {
-	ID   int
+	ID   int    // its number in the tokeniser's vocabulary
 	Text []byte // its bytes, which may begin or end inside a character
 }
 

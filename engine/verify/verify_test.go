@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/engine/analysis"
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/internal/analysis"
+	"github.com/goassay/assay/engine/internal/observe"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/verify"
 )
@@ -25,7 +25,7 @@ func report(t *testing.T, answer string, change func(*format.Format)) *verify.Re
 
 func reportOf(t *testing.T, text string, change func(*format.Format)) *verify.Report {
 	t.Helper()
-	ct, err := chattemplate.Compile(source.New("template.jinja", text), "", "", nil)
+	ct, err := chattemplate.Compile(t.Context(), source.New("template.jinja", text), "", "", nil)
 	if err != nil {
 		t.Fatal(source.Detail(err))
 	}

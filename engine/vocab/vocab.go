@@ -64,6 +64,7 @@ type Config struct {
 
 // Vocabulary is the added tokens of a tokeniser. It is immutable and safe for concurrent use.
 type Vocabulary struct {
+	// Config is what the tokeniser's files say of the special tokens.
 	Config
 	tokens []Token        // by id
 	byText map[string]int // index into tokens
@@ -241,7 +242,7 @@ type Span struct {
 
 // Piece is a part of a prompt that a tokeniser takes in one call.
 type Piece struct {
-	Text string
+	Text string // the bytes of the prompt that it has
 	// Special reports whether the tokeniser is to read special tokens in it. Where it is not set,
 	// the piece spells some, and they are no tokens.
 	Special bool
@@ -395,9 +396,9 @@ func (t Token) counts(writes func(string) bool) bool {
 
 // Files are the texts of a model's files; "" where there is none.
 type Files struct {
-	Tokenizer  string // tokenizer.json
-	Config     string // tokenizer_config.json
-	Generation string // generation_config.json
+	Tokenizer  string // the text of tokenizer.json
+	Config     string // the text of tokenizer_config.json; "": none
+	Generation string // the text of generation_config.json; "": none
 }
 
 // token reads an added token.

@@ -1,133 +1,171 @@
-// Package check has the automatic checks: those that need no hand-written case and run on any
-// template.
-//
-// # Model
-//
-// A rule looks for one kind of fault; it has an id that never changes its meaning, a severity, an
-// example of the damage and a remedy ([Rules], docs/rules.md). [Template] runs all rules on one
-// template. Rules look at a template's behaviour: they render conversations with needles, texts
-// that occur nowhere else, and parse the renderings. None of them looks for a word in the source,
-// or at a name.
-//
-// Rules belong to groups, which are the columns of the matrix that `assay run` prints.
-//
-// [Model] checks a model folder or a model file: rules of its own about which template is taken by
-// whom, and then every template that is there.
-//
-// # Suppressions
-//
-// A finding that is meant to be is suppressed by a comment in the template, {# assay:ignore A021
-// the reason #}, or by [Options].Suppressed for templates that are not ours. A suppression needs a
-// reason, and one that suppresses nothing is a finding itself (A098, A099). A template that does
-// not compile or render, and one that is too costly, cannot suppress that. A template cannot judge
-// itself either: a gate takes only the suppressions of the revision before ([Options].Accepted).
-//
-// # Errors
-//
-// There are none: a template that does not compile and a bug of the engine are findings. A rule
-// whose probe fails for a reason of its own is not judged, with that reason ([rule.NotJudged]).
-//
-// # Stability
-//
-// This package may change with every release; package engine lists the stable ones.
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/rules"
+	"github.com/goassay/assay/harness/check/rules/account"
+	"github.com/goassay/assay/harness/check/rules/calls"
+	clientrules "github.com/goassay/assay/harness/check/rules/clients"
+	"github.com/goassay/assay/harness/check/rules/compile"
+	"github.com/goassay/assay/harness/check/rules/conditions"
+	"github.com/goassay/assay/harness/check/rules/content"
+	"github.com/goassay/assay/harness/check/rules/history"
+	"github.com/goassay/assay/harness/check/rules/inputs"
+	"github.com/goassay/assay/harness/check/rules/lists"
+	"github.com/goassay/assay/harness/check/rules/markers"
+	"github.com/goassay/assay/harness/check/rules/model"
+	"github.com/goassay/assay/harness/check/rules/notation"
+	"github.com/goassay/assay/harness/check/rules/program"
+	"github.com/goassay/assay/harness/check/rules/proof"
+	"github.com/goassay/assay/harness/check/rules/reasoning"
+	"github.com/goassay/assay/harness/check/rules/requests"
+	"github.com/goassay/assay/harness/check/rules/rounds"
+	"github.com/goassay/assay/harness/check/rules/suppression"
+	"github.com/goassay/assay/harness/check/rules/turns"
+	"github.com/goassay/assay/harness/check/rules/values"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/clients"
 )
 
-// The groups of rules.
-const (
-	groupCompile = "compile" // it compiles and renders
-	groupVerify  = "verify"  // the analysis holds in a round trip
-	groupStream  = "stream"  // streaming equals non-streaming, and the delta protocol is kept
-	groupLeak    = "leak"    // no marker leaks
-	groupGrammar = "grammar" // grammar and parser agree
-	groupLint    = "lint"    // everything else
-)
+// templateRules are the rules that run on every template, in the order in which they run and
+// report.
+var templateRules = inOrder(slices.Concat(account.Rules, calls.Rules, compile.Rules,
+	conditions.Rules, content.Rules, history.Rules, inputs.Rules, lists.Rules, markers.Rules,
+	notation.Rules, program.Rules, proof.Rules, reasoning.Rules, requests.Rules, rounds.Rules,
+	suppression.Rules, turns.Rules, values.Rules))
+
+// last has the rules that need the results of all others: whether a suppression was needed, and
+// whether the renders met their limit.
+var last = []*probe.Rule{suppression.SuppressionInvalid, suppression.SuppressionUnused,
+	compile.TooCostly}
+
+// inOrder sorts rules as they run: by their ids, with the last ones at the end.
+func inOrder(rules []*probe.Rule) []*probe.Rule {
+	slices.SortFunc(rules, func(a, b *probe.Rule) int {
+		return cmp.Or(cmp.Compare(slices.Index(last, a), slices.Index(last, b)),
+			strings.Compare(a.ID, b.ID))
+	})
+	return rules
+}
 
 // Groups returns the groups in the order of the columns.
 func Groups() []string {
-	return []string{groupCompile, groupVerify, groupStream, groupLeak, groupGrammar, groupLint}
+	return []string{probe.GroupCompile, probe.GroupVerify, probe.GroupStream, probe.GroupLeak,
+		probe.GroupGrammar, probe.GroupLint}
 }
-
-// lookout is a rule about a template with the function that looks for its fault.
-type lookout = rule.Check[*Subject, where]
-
-// finder takes the findings of a rule: where in the template, and a sentence, with evidence on
-// further lines.
-type finder = rule.Finder[where]
-
-// rules has all rules in the order of their ids.
-var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules,
-	valueRules, turnRules, endRules, needleRules, refusalRules, fidelityRules, switchRules,
-	loopRules, injectionRules, literalRules, testedRules, grownRules, hangRules, markerRules,
-	fieldRules, instructionRules, stepRules, listRules, bracketRules, stateRules, assignedRules,
-	branchRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []rule.Rule {
-	all := slices.Concat(rule.Declared(rules), rule.Declared(modelRules),
-		rule.Declared(requirements),
-		rule.Declared(clientRules))
+	all := slices.Concat(rule.Declared(templateRules), rule.Declared(model.Rules),
+		rule.Declared(clientrules.Rules), []rule.Rule{compile.ToolsRequired.Rule})
 	slices.SortFunc(all, func(a, b rule.Rule) int { return strings.Compare(a.ID, b.ID) })
+	for i := range all {
+		all[i].Example = rules.Examples()[all[i].ID]
+	}
 	return all
 }
 
-// Options control how a template is checked. The zero value is usable.
-type Options struct {
-	Renderer   chattemplate.Renderer // the second renderer to compare with; nil: none
-	Suppressed map[string]string     // rule ids with reasons, beside those in the template
-	// the rules that comments in the template may suppress; nil: any
-	Accepted  *[]string
-	Fallbacks []string // names of fallback spellings that whatever parses allows
-	Only      []string // ids of the rules to run; nil: all
-	// the conversations on which the template is tried; nil: those of the usual seed
-	Grammar *conversation.Grammar
-	// Differ names in a word how two templates differ, and in which part; "" where nobody can
-	// observe a difference. [Model] needs it.
-	Differ func(was, is subject.Source) (class, evidence string)
-}
-
-// runs reports whether a rule is to be run.
-func (o Options) runs(id string) bool { return o.Only == nil || slices.Contains(o.Only, id) }
+// Options control how a template is checked.
+type Options = probe.Options
 
 // Template runs all rules on a template. A rule gives one result that passed, or one for each
 // finding.
 func Template(src subject.Source, o Options) []rule.Result {
 	s := newSubject(src, o)
-	s.rules = rules
-	scope := rule.Scope[where]{Suite: src.Name, File: src.File, Place: s.place,
-		Suppressed: s.suppressed}
 	var results []rule.Result
-	for i := range rules {
+	for _, r := range templateRules {
 		if s.Template != nil && s.Template.Exhausted() != nil {
-			break // what follows would be void, too
+			break // the later ones would be void, too
 		}
-		if o.runs(rules[i].ID) && (s.Template != nil || rules[i].Group == groupCompile) {
-			results = append(results, rules[i].Run(s, scope)...)
+		if o.Runs(r.ID) && (s.Template != nil || r.Group == probe.GroupCompile) {
+			results = append(results, s.Rules.Run(r)...)
 		}
 	}
 	if s.Template == nil || s.Template.Exhausted() == nil {
 		return results
 	}
 	results = nil // the findings are due to renders that were refused
-	for i := range rules {
-		switch l := &rules[i]; {
-		case l.ID == TooCostly: // whatever was asked for, else nothing would tell
-			results = append(results, l.Run(s, scope)...)
-		case !o.runs(l.ID):
-		case l.Group == groupCompile:
-			results = append(results, l.Run(s, scope)...)
+	for _, r := range templateRules {
+		switch {
+		case r == compile.TooCostly: // whatever was asked for, else nothing would tell
+			results = append(results, s.Rules.Run(r)...)
+		case !o.Runs(r.ID):
+		case r.Group == probe.GroupCompile:
+			results = append(results, s.Rules.Run(r)...)
 		default:
-			results = append(results, cutOff(l, scope)...)
+			results = append(results, s.Rules.Unjudged(r, probe.Nowhere, probe.ErrCut)...)
 		}
 	}
 	return results
+}
+
+// newSubject returns a template to be checked by all rules.
+func newSubject(src subject.Source, o Options) *probe.Subject {
+	s := probe.New(src, o, templateRules)
+	s.Standing = standing
+	return s
+}
+
+// standing tells what a suppression of a rule does.
+func standing(id string) probe.Standing {
+	named := func(r rule.Rule) bool { return r.ID == id }
+	switch i := slices.IndexFunc(templateRules, func(r *probe.Rule) bool { return r.ID == id }); {
+	case slices.ContainsFunc(rule.Declared(model.Rules), named):
+		return probe.OfModel
+	case id == compile.ToolsRequired.ID:
+		return probe.Unsuppressible
+	case i < 0:
+		return probe.Unknown
+	case templateRules[i].Unsuppressible:
+		return probe.Unsuppressible
+	}
+	return probe.Suppressible
+}
+
+// Suppressed returns the rules that the comments of a template suppress. In a gate, a new revision
+// may suppress those rules that the accepted one suppresses ([Options].Accepted).
+func Suppressed(text string) []string {
+	var ids []string
+	for _, sup := range probe.SuppressionsIn(text, nil) {
+		if sup.Reason != "" {
+			ids = append(ids, sup.Rule)
+		}
+	}
+	return ids
+}
+
+// ToolCapable runs the rule that demands support of tools.
+func ToolCapable(src subject.Source, o Options) []rule.Result {
+	s := probe.New(src, o, []*probe.Rule{compile.ToolsRequired})
+	return s.Rules.Run(compile.ToolsRequired)
+}
+
+// Clients runs the rules about clients on a template.
+func Clients(src subject.Source, o Options, of []clients.Client) []rule.Result {
+	s := probe.New(src, o, clientrules.Rules)
+	s.Clients = of
+	var results []rule.Result
+	for _, r := range clientrules.Rules {
+		if o.Runs(r.ID) && s.Template != nil {
+			results = append(results, s.Rules.Run(r)...)
+		}
+	}
+	return results
+}
+
+// OfClients reports whether a rule runs only on the requests of clients.
+func OfClients(id string) bool {
+	return slices.ContainsFunc(clientrules.Rules, func(r *probe.Rule) bool { return r.ID == id })
+}
+
+// TurnsOf learns how a template frames its turns, as rule A058 does. The error is that of a
+// template that does not compile.
+func TurnsOf(src subject.Source, o Options) (*turns.Turns, error) {
+	s := newSubject(src, o)
+	return turns.Of(s), s.Err
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/provider"
-	"github.com/goassay/assay/harness/revision"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/diff"
+	"github.com/goassay/assay/harness/serve/live"
+	"github.com/goassay/assay/harness/serve/provider"
 )
 
 // chat is a template without a fault, whose calls are JSON; tagged spells arguments as elements
@@ -132,7 +132,7 @@ var faults = []fault{
 	{"A019 A071", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n\n", "\n\n"},
 	{"A020 A087", chat, "{% if message.content is string %}{{ message.content }}",
 		"{% if message.content is string %}{{ message.content if loop.last or message.role != 'assistant' else 'Before: ' ~ message.content }}", "message.content if loop.last"},
-	{"A021", chat, "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}",
+	{"A021 A159 A161", chat, "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}",
 		"{% if message.role == 'assistant' %}<think>{{ message.reasoning_content }}</think>{% endif %}", "<think>{{"},
 	{"A022", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n<think>", "<think>{% endif %}"},
 	{"A023", chat, "call.function.arguments | tojson", "dict(call.function.arguments | dictsort) | tojson", "if call.function.arguments is"},
@@ -261,7 +261,7 @@ var faults = []fault{
 	{"A082 A063", chat, "{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}", "<tools>{{ '\\n' }}{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}</tools>{% if messages[0].role == 'system' and messages[0].content is string %}{{ messages[0].content }}{% endif %}", "messages[0].content }}"},
 	{"A080", chat, toResult, strings.Replace(toResult, "<|system|>\n", "<|system|>\nA result stands here:\n<|result_start|>...<|result_end|>\n", 1) + "\n<|result_start|>", "<|result_start|>"},
 	{"A126", chat, "{{- bos_token }}", "{{- bos_token }}{% if place is defined %}{% set place = 'there' if tools else 'here' %}{{ place }}{% endif %}", "if place is defined"},
-	{"A082 A003 A007?", chat, `"id": "{{ call.id }}"`, `"id": "{{ call.id }}{{ call.function.name }}"`, "call.function.name }}\""},
+	{"A169 A003 A007?", chat, `"id": "{{ call.id }}"`, `"id": "{{ call.id }}{{ call.function.name }}"`, "call.function.name }}\""},
 	{"A120", chat, "<|{{ message.role }}|>\n", "{{ 'user' if message.role == 'user' else '<|' + message.role + '|>' }}\n", "'user' if"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
@@ -482,7 +482,7 @@ func TestPains(t *testing.T) {
 		tested[strings.Fields(f.breaks)[0]] = true
 	}
 	declared := map[string]bool{}
-	for _, r := range slices.Concat(check.Rules(), revision.Rules(), live.Rules(),
+	for _, r := range slices.Concat(check.Rules(), diff.Rules(), live.Rules(),
 		provider.Rules()) {
 		declared[r.ID] = true
 	}
@@ -616,7 +616,7 @@ func TestSuppression(t *testing.T) {
 
 // TestNeverSuppressed has templates that try to silence the findings that make all others void.
 func TestNeverSuppressed(t *testing.T) {
-	costly := subject.New("test.jinja", "{# assay:ignore A056 so #}{% for i in range(2000) %}{% endfor %}"+chat).Limited(engine.Limits{TotalSteps: 20_000})
+	costly := subject.New("test.jinja", "{# assay:ignore A056 so #}{% for i in range(2000) %}{% endfor %}"+chat).Limited(t.Context(), engine.Limits{TotalSteps: 20_000})
 	for _, c := range []struct {
 		src  subject.Source
 		want string
@@ -659,7 +659,7 @@ func TestRuleDeclarations(t *testing.T) {
 // the usual words of probes knows those of none.
 func TestSeeds(t *testing.T) {
 	found := func(text string, seed uint64) string {
-		sources := subject.With([]subject.Source{subject.New("test.jinja", text)},
+		sources := subject.With(t.Context(), []subject.Source{subject.New("test.jinja", text)},
 			engine.Options{Seed: seed})
 		return fmt.Sprint(check.Template(sources[0], check.Options{}))
 	}
@@ -672,6 +672,15 @@ func TestSeeds(t *testing.T) {
 		}
 		if got := found(knowing, seed); !strings.Contains(got, "no test") {
 			t.Errorf("seed %d: the template knows that it is tested: %s", seed, got)
+		}
+	}
+}
+
+// TestHarm has every rule say the harm of its fault.
+func TestHarm(t *testing.T) {
+	for _, r := range check.Rules() {
+		if r.Harm == 0 {
+			t.Errorf("%s (%s) declares no harm", r.ID, r.Name)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	chats "github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/clients"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/clients"
 )
 
 // TestClients puts requests of a made-up client to templates with one fault each.

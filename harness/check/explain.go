@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/check/rule"
 )
 
-// Book has every rule: docs/rules.md.
+// Book has every rule: docs/reference/rules.md.
 func Book() *rule.Book {
 	var tail strings.Builder
 	tail.WriteString("\n## Where they come from\n\nFaults that people met, as public trackers have " +

@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/goassay/assay/harness/gc"
+	"github.com/goassay/assay/harness/check/batch"
 )
 
 // TestMain lets garbage wait as the command does: memory is cheaper than time.
 func TestMain(m *testing.M) {
-	gc.Set()
+	batch.SetCollector()
 	os.Exit(m.Run())
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
 )
 
 // The templates of the models below: one that supports tools, the same except for its spelling of

@@ -9,9 +9,9 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/families"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
 )
 
 // plant is a text that a stranger hides in an honest template.

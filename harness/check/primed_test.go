@@ -12,7 +12,7 @@ import (
 	request "github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/standard"
+	"github.com/goassay/assay/harness/conversation/standard"
 )
 
 // prompting are templates whose generation prompts write more than a header: text, a marker that no
@@ -53,7 +53,8 @@ func TestNoPromptInMessages(t *testing.T) {
 	}
 	clock := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 	for _, text := range templates {
-		ct, err := engine.Compile(engine.Source{Text: text}, engine.Options{Now: clock})
+		ct, err := engine.Compile(t.Context(), engine.Source{Text: text},
+			engine.Options{Now: clock})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +120,7 @@ func TestPrefillsAgree(t *testing.T) {
 	on, off := true, false
 	clock := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 	for _, text := range templates {
-		ct, err := engine.Compile(engine.Source{Text: text, BOS: "<s>", EOS: "</s>"},
+		ct, err := engine.Compile(t.Context(), engine.Source{Text: text, BOS: "<s>", EOS: "</s>"},
 			engine.Options{Now: clock})
 		if err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
 )
 
 // TestResponseTemplate checks model folders that ship a response_template.

@@ -14,8 +14,8 @@ import (
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/verify"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
 )
 
 // seeds is how many sentences of each grammar are drawn.
@@ -40,7 +40,8 @@ func TestSampledCallsValidate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tmpl, err := engine.Compile(engine.Source{Name: name, Text: string(text), BOS: "<s>",
+			tmpl, err := engine.Compile(t.Context(), engine.Source{Name: name, Text: string(text),
+				BOS: "<s>",
 				EOS: "</s>"}, engine.Options{Now: subject.Now})
 			if err != nil {
 				t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
 )
 
 // repair closes the model's turn where anybody but the model speaks after a tool's results, and

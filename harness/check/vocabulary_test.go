@@ -9,8 +9,8 @@ import (
 
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
 )
 
 // The files of a model whose template and tokeniser agree.

@@ -9,8 +9,8 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // written is the grammar's conversations as text.
@@ -84,7 +84,8 @@ func TestForms(t *testing.T) {
 
 // TestLeaves gives every leaf words of its own, and finds each at its path in a template's output.
 func TestLeaves(t *testing.T) {
-	tmpl, err := chattemplate.Compile(source.New("test", "{{ tools }}{{ messages }}"), "", "",
+	tmpl, err := chattemplate.Compile(t.Context(), source.New("test", "{{ tools }}{{ messages }}"),
+		"", "",
 		subject.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +170,8 @@ func TestExplore(t *testing.T) {
 		"{% if tools %}x{% elif messages and tools %}x{% endif %}":                false,
 		"{% for m in messages %}{% if loop.index0 < 0 %}x{% endif %}{% endfor %}": false,
 	} {
-		tmpl, err := chattemplate.Compile(source.New("test", text), "", "", subject.Now)
+		tmpl, err := chattemplate.Compile(t.Context(), source.New("test", text), "", "",
+			subject.Now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -21,8 +22,8 @@ func (d drawer) chance(percent int) bool { return d.rand.IntN(100) < percent }
 func pick[T any](d drawer, of []T) T { return of[d.rand.IntN(len(of))] }
 
 // value draws a value for a shape.
-func (d drawer) value(s *shape, depth int) ordered.Value {
-	s = s.find()
+func (d drawer) value(s *flow.Shape, depth int) ordered.Value {
+	s = s.Find()
 	if d.chance(6) {
 		return pick(d, odd)
 	}
@@ -32,39 +33,39 @@ func (d drawer) value(s *shape, depth int) ordered.Value {
 			forms = append(forms, f)
 		}
 	}
-	if n := len(s.texts); n > 0 {
-		add(3, func() ordered.Value { return text(pick(d, s.texts)) })
+	if n := len(s.Texts); n > 0 {
+		add(3, func() ordered.Value { return text(pick(d, s.Texts)) })
 	}
-	if len(s.inside) > 0 {
+	if len(s.Inside) > 0 {
 		add(2, func() ordered.Value { return text(d.around(s, "")) })
 	}
-	if len(s.numbers) > 0 {
-		add(2, func() ordered.Value { return ordered.Int(pick(d, s.numbers)) })
+	if len(s.Numbers) > 0 {
+		add(2, func() ordered.Value { return ordered.Int(pick(d, s.Numbers)) })
 	}
-	if s.kinds&wantText != 0 {
+	if s.Kinds&flow.Text != 0 {
 		add(2, func() ordered.Value { return word })
 	}
-	if s.kinds&wantNumber != 0 {
+	if s.Kinds&flow.Number != 0 {
 		add(1, func() ordered.Value { return ordered.Int(7 * d.rand.IntN(2)) })
 	}
-	if s.kinds&wantBool != 0 {
+	if s.Kinds&flow.Bools != 0 {
 		add(1, func() ordered.Value { return ordered.Boolean(d.chance(50)) })
 	}
-	if s.kinds&wantNull != 0 {
+	if s.Kinds&flow.Null != 0 {
 		add(1, func() ordered.Value { return ordered.Value{} })
 	}
 	if depth < deepest {
-		if len(s.names) > 0 {
+		if len(s.Names) > 0 {
 			add(4, func() ordered.Value { return d.object(s, depth) })
 		}
-		if s.values != nil || s.kinds&wantObject != 0 {
+		if s.Values != nil || s.Kinds&flow.Members != 0 {
 			add(2, func() ordered.Value { return d.keyed(s, depth) })
 		}
 		weight := 3
-		if s.items != nil && len(s.items.find().names) > 0 {
+		if s.Items != nil && len(s.Items.Find().Names) > 0 {
 			weight = 6 // parts, calls
 		}
-		if s.items != nil || s.kinds&wantList != 0 {
+		if s.Items != nil || s.Kinds&flow.Items != 0 {
 			add(weight, func() ordered.Value { return d.list(s, depth) })
 		}
 	}
@@ -79,16 +80,16 @@ var odd = []ordered.Value{{}, text(""), ordered.Boolean(true), ordered.Boolean(f
 	ordered.Int(0), ordered.Int(7), list(), ordered.ObjectOf(), list(word)}
 
 // around draws a text that has literals in it that are looked for, before, in and after others.
-func (d drawer) around(s *shape, now string) string {
-	all := slices.Concat(s.inside, s.texts)
+func (d drawer) around(s *flow.Shape, now string) string {
+	all := slices.Concat(s.Inside, s.Texts)
 	if now == "" || d.chance(30) {
 		now = word.Text()
 	}
 	if len(all) == 0 {
 		return now
 	}
-	if len(s.begins) > 0 && len(s.ends) > 0 && d.chance(20) {
-		return pick(d, s.begins) + now + pick(d, s.ends)
+	if len(s.Begins) > 0 && len(s.Ends) > 0 && d.chance(20) {
+		return pick(d, s.Begins) + now + pick(d, s.Ends)
 	}
 	switch d.rand.IntN(7) {
 	case 5:
@@ -112,40 +113,40 @@ func (d drawer) around(s *shape, now string) string {
 }
 
 // object draws an object with the members that the template asks for.
-func (d drawer) object(s *shape, depth int) ordered.Value {
+func (d drawer) object(s *flow.Shape, depth int) ordered.Value {
 	var members []ordered.Member
 	likely := pick(d, []int{30, 60, 90})
-	for _, name := range s.names {
-		if d.chance(likely) || s.members[name].find().kinds&wantText != 0 && d.chance(90) {
+	for _, name := range s.Names {
+		if d.chance(likely) || s.Members[name].Find().Kinds&flow.Text != 0 && d.chance(90) {
 			members = append(members,
-				ordered.MemberOf(name, d.value(s.members[name], depth+1)))
+				ordered.MemberOf(name, d.value(s.Members[name], depth+1)))
 		}
 	}
 	return ordered.ObjectOf(members...)
 }
 
 // keyed draws an object with keys that the template does not name.
-func (d drawer) keyed(s *shape, depth int) ordered.Value {
+func (d drawer) keyed(s *flow.Shape, depth int) ordered.Value {
 	var members []ordered.Member
 	for _, key := range []string{"bogarel", "nitasov"}[:d.rand.IntN(3)] {
 		v := word
-		if s.values != nil {
-			v = d.value(s.values, depth+1)
+		if s.Values != nil {
+			v = d.value(s.Values, depth+1)
 		}
 		members = append(members, ordered.MemberOf(key, v))
 	}
 	return ordered.ObjectOf(members...)
 }
 
-func (d drawer) list(s *shape, depth int) ordered.Value {
+func (d drawer) list(s *flow.Shape, depth int) ordered.Value {
 	n := d.rand.IntN(usual + 1)
-	if len(s.lengths) > 0 && d.chance(50) {
-		n = min(pick(d, s.lengths), 8)
+	if len(s.Lengths) > 0 && d.chance(50) {
+		n = min(pick(d, s.Lengths), 8)
 	}
 	items := make([]ordered.Value, n)
 	for i := range items {
-		if items[i] = word; s.items != nil {
-			items[i] = d.value(s.items, depth+1)
+		if items[i] = word; s.Items != nil {
+			items[i] = d.value(s.Items, depth+1)
 		}
 	}
 	return list(items...)
@@ -153,21 +154,21 @@ func (d drawer) list(s *shape, depth int) ordered.Value {
 
 // changed draws another value for a shape in place of one: so many of a hundred of its parts
 // differ.
-func (d drawer) changed(v ordered.Value, s *shape, percent, depth int) ordered.Value {
-	s = s.find()
+func (d drawer) changed(v ordered.Value, s *flow.Shape, percent, depth int) ordered.Value {
+	s = s.Find()
 	if depth > 1 && d.chance(percent/2) {
 		return d.value(s, depth)
 	}
 	switch v.Kind() {
 	case ordered.String:
-		if d.chance(percent) && len(s.inside)+len(s.texts) > 0 {
+		if d.chance(percent) && len(s.Inside)+len(s.Texts) > 0 {
 			return text(d.around(s, v.Text()))
 		}
 	case ordered.Object:
 		members := make([]ordered.Member, 0, len(v.Members())+1)
 		for _, m := range v.Members() {
-			in := s.values
-			if named := s.members[m.Key]; named != nil {
+			in := s.Values
+			if named := s.Members[m.Key]; named != nil {
 				in = named
 			}
 			if in != nil {
@@ -177,16 +178,16 @@ func (d drawer) changed(v ordered.Value, s *shape, percent, depth int) ordered.V
 				members = append(members, m)
 			}
 		}
-		for _, name := range s.names {
+		for _, name := range s.Names {
 			there := slices.ContainsFunc(members,
 				func(m ordered.Member) bool { return m.Key == name })
 			if !there && d.chance(percent) {
-				members = append(members, ordered.MemberOf(name, d.value(s.members[name], depth+1)))
+				members = append(members, ordered.MemberOf(name, d.value(s.Members[name], depth+1)))
 			}
 		}
 		v = ordered.ObjectOf(members...)
 	case ordered.Array:
-		if s.items == nil {
+		if s.Items == nil {
 			return v
 		}
 		items := slices.Clone(v.Items())
@@ -196,17 +197,17 @@ func (d drawer) changed(v ordered.Value, s *shape, percent, depth int) ordered.V
 		}
 		for i, item := range items {
 			if only < 0 || i == only {
-				items[i] = d.changed(item, s.items, percent, depth+1)
+				items[i] = d.changed(item, s.Items, percent, depth+1)
 			}
 		}
 		if depth > 1 && len(items) > 1 && d.chance(percent) {
 			items = items[:1]
 		}
 		if depth > 1 && len(items) > 0 && d.chance(percent) {
-			items = append(items, d.changed(pick(d, items), s.items, percent, depth+1))
+			items = append(items, d.changed(pick(d, items), s.Items, percent, depth+1))
 		}
-		if depth > 1 && len(s.lengths) > 0 && d.chance(percent) {
-			n := pick(d, s.lengths)
+		if depth > 1 && len(s.Lengths) > 0 && d.chance(percent) {
+			n := pick(d, s.Lengths)
 			for len(items) < n && len(items) > 0 {
 				items = append(items, pick(d, items))
 			}
@@ -218,4 +219,22 @@ func (d drawer) changed(v ordered.Value, s *shape, percent, depth int) ordered.V
 		return list(items...)
 	}
 	return v
+}
+
+// shapeAt returns the shape at a path; nil: the template does not ask for it.
+func shapeAt(s *flow.Shape, path string) *flow.Shape {
+	s = s.Find()
+	for _, step := range split(path) {
+		var next *flow.Shape
+		if _, ok := index(step); ok {
+			next = s.Items
+		} else if next = s.Members[step]; next == nil {
+			next = s.Values
+		}
+		if next == nil {
+			return nil
+		}
+		s = next.Find()
+	}
+	return s
 }

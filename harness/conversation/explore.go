@@ -9,8 +9,9 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/jinja/flow/reach"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/reach"
 )
 
 // Exploration is the part of a template that conversations reached.
@@ -59,7 +60,7 @@ func (x *Exploration) ended(c Conversation, err error) {
 func (x *Exploration) Counts() (reached, all int) {
 	for i, s := range x.Template.Sites() {
 		for _, o := range s.Kind.Outcomes() {
-			if o == jinja.Empty {
+			if o == flow.Empty {
 				continue
 			}
 			all++
@@ -95,9 +96,10 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, rende
 		return x
 	}
 	if !s.done() {
-		s.shape = shapeOf(t.Source)
+		s.model, _ = flow.Parse(t.Source) // it compiles
+		s.shape = s.model.Shape()
 		for _, c := range g.edges {
-			if in := s.shape.at(c.at); in != nil && len(in.names) > 0 && !s.done() {
+			if in := shapeAt(s.shape, c.at); in != nil && len(in.Names) > 0 && !s.done() {
 				s.try(c.Conversation)
 			}
 		}

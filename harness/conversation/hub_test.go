@@ -13,15 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/observe"
-	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/jinja/flow/reach"
+	"github.com/goassay/assay/harness/check/batch"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/inorder"
-	"github.com/goassay/assay/harness/reach"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // The bars of the coverage that conversations reach over many templates, as shares of the outcomes
@@ -42,11 +38,11 @@ var (
 type unreached struct {
 	digest, template string
 	at               conversation.Decision
-	outcome          jinja.Outcome
+	outcome          flow.Outcome
 	proof            string
 }
 
-// String writes the outcome as a row of docs/unreached.md begins.
+// String writes the outcome as a row of docs/results/unreached.md begins.
 func (u unreached) String() string {
 	return fmt.Sprintf("| %s | %s | %d:%d %s | %s |", u.digest, u.template, u.at.Line, u.at.Col,
 		u.at.Kind, u.outcome)
@@ -65,16 +61,12 @@ func explore(file string) explored {
 		return explored{wrong: []string{err.Error()}}
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".jinja")
-	tmpl, err := chattemplate.Compile(source.New(name, string(text)), subject.BOS, subject.EOS,
-		subject.Now)
+	compiled, err := subject.New(name, string(text)).Compile()
 	if err != nil {
 		return explored{} // a file that does not compile has no branches
 	}
-	var bound []ordered.Member
-	if o, err := observe.New(tmpl); err == nil {
-		bound = o.Facts.Needs.Bound
-	}
-	x := conversation.Explore(tmpl, conversation.Usual(), bound, *tries, nil)
+	tmpl := compiled.ChatTemplate()
+	x := conversation.Explore(tmpl, conversation.Usual(), compiled.Caps().Needs.Bound, *tries, nil)
 	var found explored
 	found.reached, found.all = x.Counts()
 	proofs := reach.Unreachable(tmpl.Source)
@@ -87,7 +79,7 @@ func explore(file string) explored {
 			}
 		}
 		for _, o := range d.Missing {
-			if o == jinja.Empty {
+			if o == flow.Empty {
 				continue
 			}
 			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d:%d %s %s", name, d.Line, d.Col, d.Kind, o))
@@ -111,7 +103,7 @@ func TestHub(t *testing.T) {
 	}
 	var shares []float64
 	var missing []unreached
-	err = inorder.Run(context.Background(), inorder.Slice(files), explore,
+	err = batch.Run(context.Background(), batch.Slice(files), explore,
 		func(found explored) {
 			if found.all > 0 {
 				shares = append(shares, float64(found.reached)/float64(found.all))

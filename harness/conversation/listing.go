@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/jinja/flow/reach"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/reach"
 )
 
 // Usual returns the conversations of the seed that is used where no other is asked for.
@@ -22,19 +22,19 @@ const UsualRenders = 400
 
 // Decision is a site of a template with its outcomes that were reached.
 type Decision struct {
-	jinja.Site
+	flow.Site
 	Line, Col int // 1-based, in runes
-	Reached   []jinja.Outcome
+	Reached   []flow.Outcome
 	Searched  bool // some only by requests of the search
-	Missing   []jinja.Outcome
-	Proofs    map[jinja.Outcome]string // why missing ones are out of reach, where that is known
+	Missing   []flow.Outcome
+	Proofs    map[flow.Outcome]string // why missing ones are out of reach, where that is known
 }
 
 // Counts returns how many outcomes were reached of how many that count.
 func (d Decision) Counts() (reached, all int) {
-	count := func(outcomes []jinja.Outcome) (n int) {
+	count := func(outcomes []flow.Outcome) (n int) {
 		for _, o := range outcomes {
-			if o != jinja.Empty {
+			if o != flow.Empty {
 				n++
 			}
 		}
@@ -48,11 +48,11 @@ func (x *Exploration) Decisions() []Decision {
 	all := make([]Decision, len(x.Template.Sites()))
 	for i, s := range x.Template.Sites() {
 		pos := x.Template.Source.Position(s.Off)
-		all[i] = Decision{Site: s, Line: pos.Line, Col: pos.Col, Proofs: map[jinja.Outcome]string{}}
+		all[i] = Decision{Site: s, Line: pos.Line, Col: pos.Col, Proofs: map[flow.Outcome]string{}}
 		for _, o := range s.Kind.Outcomes() {
 			if x.Coverage.Reached(i, o) {
 				all[i].Reached = append(all[i].Reached, o)
-				all[i].Searched = all[i].Searched || o != jinja.Empty && !x.Derived.Reached(i, o)
+				all[i].Searched = all[i].Searched || o != flow.Empty && !x.Derived.Reached(i, o)
 			} else {
 				all[i].Missing = append(all[i].Missing, o)
 				key := reach.Outcome{Kind: s.Kind, Off: s.Off, Outcome: o}
@@ -133,7 +133,7 @@ func (x *Exploration) String() string {
 				if why, ok := d.Proofs[o]; ok {
 					text += ", out of reach: " + why
 				}
-				if o == jinja.Empty {
+				if o == flow.Empty {
 					text = "(" + text + ")"
 				}
 				missing = append(missing, text)
@@ -188,7 +188,7 @@ func proofs(d Decision) ordered.Value {
 
 // Value is the exploration as JSON.
 func (x *Exploration) Value() ordered.Value {
-	names := func(outcomes []jinja.Outcome) ordered.Value {
+	names := func(outcomes []flow.Outcome) ordered.Value {
 		items := make([]ordered.Value, len(outcomes))
 		for i, o := range outcomes {
 			items[i] = ordered.Str(o.String())

@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/jinja/flow/reach"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/reach"
 )
 
 // searcher looks for conversations that reach more outcomes.
@@ -16,9 +17,9 @@ type searcher struct {
 	*Exploration
 	most    int
 	rand    *rand.Rand
-	slicer  *slicer
-	shape   *shape
-	sites   map[decisionKey]int
+	model   *flow.Model
+	shape   *flow.Shape
+	sites   map[flow.Decision]int
 	pool    []tried
 	reached map[[2]int]int // how many of the pool reached an outcome
 	prove   func() map[reach.Outcome]string
@@ -47,8 +48,8 @@ func (s *searcher) done() bool {
 }
 
 // wanted reports whether an outcome counts, is unreached, and may be within reach.
-func (s *searcher) wanted(site int, o jinja.Outcome) bool {
-	if o == jinja.Empty || s.Coverage.Reached(site, o) {
+func (s *searcher) wanted(site int, o flow.Outcome) bool {
+	if o == flow.Empty || s.Coverage.Reached(site, o) {
 		return false
 	}
 	at := s.Template.Sites()[site]
@@ -89,9 +90,9 @@ func (s *searcher) try(c Conversation) bool {
 // target is an outcome that is still unreached, of a decision that is reached.
 type target struct {
 	site    int
-	outcome jinja.Outcome
+	outcome flow.Outcome
 	slice   *slice
-	in      branch
+	in      *flow.Branch
 	from    int            // the pool up to here was looked at
 	queue   []Conversation // to look at next, nearest first
 	todo    []change       // changes of the conversation that is looked at
@@ -127,10 +128,9 @@ const (
 // is then read in another way is looked at in turn. Where this comes to an end, it goes on with
 // conversations that differ at random.
 func (s *searcher) search() {
-	s.slicer = newSlicer(s.Template.Source, s.Template.Sites())
-	s.sites = map[decisionKey]int{}
+	s.sites = map[flow.Decision]int{}
 	for i, site := range s.Template.Sites() {
-		s.sites[decisionKey{site.Kind, site.Off}] = i
+		s.sites[site.Decision()] = i
 	}
 	targets := map[[2]int]*target{}
 	found := 0 // how many targets there were in the last round
@@ -151,14 +151,14 @@ func (s *searcher) search() {
 		found = 0
 		for site, kind := range s.Template.Sites() {
 			for _, o := range kind.Kind.Outcomes() {
-				in := s.slicer.decisions[decisionKey{kind.Kind, kind.Off}].in
+				in := s.model.BranchOf(kind.Decision())
 				if !s.wanted(site, o) || !s.near(site, in) {
 					continue
 				}
 				key := [2]int{site, int(o)}
 				t := targets[key]
 				if t == nil {
-					t = &target{site: site, outcome: o, slice: s.slicer.slice(kind), in: in,
+					t = &target{site: site, outcome: o, slice: s.slice(kind.Decision()), in: in,
 						seen: map[string]bool{}}
 					targets[key] = t
 				}
@@ -180,13 +180,13 @@ func (s *searcher) search() {
 }
 
 // near reports whether a conversation reached the decision, or at least where it stands.
-func (s *searcher) near(site int, in branch) bool {
+func (s *searcher) near(site int, in *flow.Branch) bool {
 	for _, o := range s.Template.Sites()[site].Kind.Outcomes() {
 		if s.Coverage.Reached(site, o) {
 			return true
 		}
 	}
-	return !in.macro && (!in.set || s.Coverage.Reached(s.sites[in.decisionKey], in.outcome))
+	return !in.Macro && (!in.Decided() || s.Coverage.Reached(s.sites[in.Decision], in.Outcome))
 }
 
 // step makes one render for a target.
@@ -249,7 +249,7 @@ func (s *searcher) refill(t *target) {
 func (f *followed) reads(s *slice) int {
 	offs := map[int]bool{}
 	for p := range f.trace.Places() {
-		if level, ok := s.levels[p.Off]; ok && level == 0 {
+		if level, ok := s.Levels[p.Off]; ok && level == 0 {
 			offs[p.Off] = true
 		}
 	}
@@ -266,7 +266,8 @@ func (s *searcher) comes(t *target, i int) bool {
 		}
 		there = there || s.Coverage.Reached(t.site, o)
 	}
-	return !there && (!t.in.set || s.pool[i].cover.Reached(s.sites[t.in.decisionKey], t.in.outcome))
+	return !there && (!t.in.Decided() ||
+		s.pool[i].cover.Reached(s.sites[t.in.Decision], t.in.Outcome))
 }
 
 // look renders a changed conversation, and queues it where the target's condition was read in a way
@@ -301,7 +302,7 @@ func (f *followed) way(s *slice) string {
 	var all []string
 	near := map[string]bool{}
 	for p := range f.trace.Places() {
-		if level, ok := s.levels[p.Off]; ok && level <= 1 {
+		if level, ok := s.Levels[p.Off]; ok && level <= 1 {
 			r := reads[p.Read]
 			near[r.Path] = true
 			v, there := lookUp(f.vars, r.Path)
@@ -332,10 +333,10 @@ func (f *followed) places(s *slice) []place {
 	reads := f.trace.Reads()
 	levels := make([]int, len(reads))
 	for i := range levels {
-		levels[i] = maxLevel
+		levels[i] = flow.MaxLevel
 	}
 	for p := range f.trace.Places() {
-		if level, ok := s.levels[p.Off]; ok {
+		if level, ok := s.Levels[p.Off]; ok {
 			levels[p.Read] = min(levels[p.Read], level)
 		}
 	}
@@ -453,7 +454,7 @@ func unwrapped(items []ordered.Value, key string) ordered.Value {
 func (s *searcher) guess(t *target, f *followed, path string) value {
 	d := drawer{s.rand}
 	now, there := lookUp(f.vars, path)
-	asked := s.shape.at(path)
+	asked := shapeAt(s.shape, path)
 	switch n := s.rand.IntN(20); {
 	case n < 4 && there:
 		return value{absent: true}
@@ -518,7 +519,7 @@ func (f *followed) groups(s *slice) [][]string {
 	at := map[int][]int{}
 	var offs []int
 	for p := range f.trace.Places() {
-		if _, ok := s.levels[p.Off]; ok {
+		if _, ok := s.Levels[p.Off]; ok {
 			if at[p.Off] == nil {
 				offs = append(offs, p.Off)
 			}
@@ -526,7 +527,7 @@ func (f *followed) groups(s *slice) [][]string {
 		}
 	}
 	slices.SortFunc(offs, func(a, b int) int {
-		return cmp.Or(cmp.Compare(s.levels[a], s.levels[b]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(s.Levels[a], s.Levels[b]), cmp.Compare(a, b))
 	})
 	groups := make([][]string, len(offs))
 	for i, off := range offs {
@@ -589,11 +590,11 @@ func (s *searcher) drawn() Conversation {
 	percent := pick(d, []int{2, 6, 15, 40})
 	vars := s.Template.Vars(c.Input(nil))
 	only := ""
-	if len(s.shape.names) > 0 && d.chance(50) {
-		only = pick(d, s.shape.names)
+	if len(s.shape.Names) > 0 && d.chance(50) {
+		only = pick(d, s.shape.Names)
 	}
-	for _, name := range s.shape.names {
-		asked := s.shape.members[name]
+	for _, name := range s.shape.Names {
+		asked := s.shape.Members[name]
 		now, there := vars.Get(name)
 		to := value{Value: now}
 		switch {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/check/rule"
 )
 
 // Names and texts of strangers have any length; a report shows so many bytes of them.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/rule"
 )
 
 // TestBounds writes reports without an end, in every form.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 // GitHub shows ten annotations of each level for a step and a summary of one mebibyte; the rest is
@@ -26,9 +26,6 @@ var escapeData = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",",
 	"%2C")
 
-// told reports whether results of a status are news: those that passed or are known are not.
-func told(s rule.Status) bool { return s == rule.Failed || s == rule.Found || s == rule.Unjudged }
-
 // word describes how a result went, in a word for tables.
 func word(res *rule.Result) string {
 	if res.Status == rule.Unjudged {
@@ -37,33 +34,47 @@ func word(res *rule.Result) string {
 	return res.Level().String()
 }
 
-// annotated is the title of a result's annotation.
-func annotated(res *rule.Result) string {
-	if res.Status == rule.Unjudged {
-		return title(res) + " not judged"
+// annotated is the title of an annotation, which stands at its place: the name, the rule, and the
+// place in a part of the file.
+func (c cause) annotated() string {
+	name := c.Name
+	if (c.Rule == "" || c.Place.File == "") && c.Name != c.Suite {
+		name = strings.TrimSpace(c.Suite + " " + c.Name)
 	}
-	return title(res)
+	if c.Rule != "" {
+		name += " [" + c.rules() + "]"
+	}
+	if c.Place.Part != "" {
+		name += " (" + c.Place.Part + ")"
+	}
+	if c.Status == rule.Unjudged {
+		name += " not judged"
+	}
+	if c.times > 1 {
+		name += fmt.Sprintf(" (%d times)", c.times)
+	}
+	return name
 }
 
 // Annotations writes GitHub's workflow commands for failures and findings of a severity and worse,
-// the worst first.
+// the worst first, one for all findings with one cause.
 func (r *Report) Annotations(w io.Writer, least rule.Severity) error {
 	r = r.bounded()
 	b := bufio.NewWriter(w)
 	levels := [...]string{"notice", "warning", "error"}
+	causes := r.causes()
 	for level := rule.Error; ; level-- {
 		n := 0
-		for i := range r.Results {
-			res := &r.Results[i]
-			if !told(res.Status) || res.Level() != level {
+		for _, c := range causes {
+			if !c.News() || c.Level() != level {
 				continue
 			}
 			if n++; n > maxAnnotations {
 				continue
 			}
-			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], properties(res.Place),
-				escapeProperty.Replace(visible.Line(annotated(res))),
-				escapeData.Replace(source.Cut(visible.Text(res.Text), maxAnnotation)))
+			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], properties(c.Place),
+				escapeProperty.Replace(visible.Line(c.annotated())),
+				escapeData.Replace(source.Cut(visible.Text(c.Text), maxAnnotation)))
 		}
 		if n > maxAnnotations {
 			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
@@ -107,7 +118,7 @@ func (r *Report) Summary(w io.Writer, least rule.Severity, written int) error {
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if !told(res.Status) || res.Level() < least {
+		if !res.News() || res.Level() < least {
 			continue
 		}
 		if !table {

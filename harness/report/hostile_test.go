@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/rule"
 )
 
 // TestHostileText puts hostile text into every field that others write, and looks for it in every

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 //go:embed page.html

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 // The JUnit form that CI systems agree on: a suite for each of ours, a case for each result.

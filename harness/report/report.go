@@ -1,20 +1,3 @@
-// Package report writes the results of checks, for people and for machines.
-//
-// # Model
-//
-// A [Report] is a list of results (package rule), and the report declares all rules of the run.
-// Results are in an order that does not depend on how the work was scheduled, and carry no times,
-// so that two runs give the same bytes.
-//
-// # Forms
-//
-// [Report.Text] is for terminals, [Report.JSON] for other programs and for [Merge], [Report.JUnit]
-// and [Report.SARIF] for CI systems, [Report.Annotations] and [Report.Summary] for GitHub,
-// [Report.HTML] is a page that stands alone.
-//
-// # Stability
-//
-// This package may change with every release; package engine lists the stable ones.
 package report
 
 import (
@@ -22,9 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report/visible"
 )
+
+// Forms are the names of the forms that a report is printed in.
+var Forms = []string{"long", "short", "brief", "json", "sarif", "junit", "github"}
 
 // visibleRule returns the rule with texts that may be shown.
 func visibleRule(r rule.Rule) rule.Rule {
@@ -40,12 +26,13 @@ type Report struct {
 	Version string        `json:"version"`
 	Rules   []rule.Rule   `json:"rules,omitempty"`
 	Results []rule.Result `json:"results"`
-	// Passed, Noted and Warned count results that passed, or are notes or warnings, and are not
-	// among Results, since no form that was asked for lists them: a run of a million vectors needs
-	// no memory for those.
+	// Passed, Noted, Warned and Old count results that passed, are notes or warnings, or are
+	// findings that an earlier version has, and are not among Results, since no form that was asked
+	// for lists them: a run of a million vectors needs no memory for those.
 	Passed int `json:"passed,omitempty"`
 	Noted  int `json:"noted,omitempty"`
 	Warned int `json:"warned,omitempty"`
+	Old    int `json:"old,omitempty"`
 	// Conclusions sum the results up, in a line each: the gate's verdict on a template, the effect
 	// of an edit.
 	Conclusions []string `json:"conclusions,omitempty"`
@@ -55,41 +42,56 @@ type Report struct {
 
 // Counts returns the number of results of each status.
 func (r *Report) Counts() (counts [rule.Statuses]int) {
-	counts[rule.Passed], counts[rule.Found] = r.Passed, r.Noted+r.Warned
+	counts[rule.Passed], counts[rule.Found] = r.Passed, r.Noted+r.Warned+r.Old
 	for i := range r.Results {
 		counts[r.Results[i].Status]++
 	}
 	return counts
 }
 
-// unjudged counts the results that were not judged: those that fail the run, and the others.
+// unjudged counts the results that were not judged: those that fail the run, and the others that
+// are news.
 func (r *Report) unjudged() (bad, others int) {
 	for i := range r.Results {
 		switch res := &r.Results[i]; {
 		case res.Status != rule.Unjudged:
 		case res.Bad():
 			bad++
-		default:
+		case !res.Old:
 			others++
 		}
 	}
 	return bad, others
 }
 
-// warnings is how many of the results with the status Found are warnings; the others are notes.
-func (r *Report) warnings() int {
-	n := r.Warned
+// findings counts the findings below an error: warnings and notes that are news, and all results
+// that are old.
+func (r *Report) findings() (warnings, notes, old int) {
+	warnings, notes, old = r.Warned, r.Noted, r.Old
 	for i := range r.Results {
-		if r.Results[i].Status == rule.Found && r.Results[i].Severity == rule.Warning {
-			n++
+		switch res := &r.Results[i]; {
+		case res.Old:
+			old++
+		case res.Status != rule.Found:
+		case res.Severity == rule.Warning:
+			warnings++
+		default:
+			notes++
 		}
 	}
-	return n
+	return warnings, notes, old
 }
 
 // OK reports whether nothing failed, and no check that looks for errors was left unjudged.
 func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.Results, func(res rule.Result) bool { return res.Bad() })
+}
+
+// Has reports whether anything of a severity or worse is news.
+func (r *Report) Has(least rule.Severity) bool {
+	return least <= rule.Warning && r.Warned > 0 || least == rule.Note && r.Noted > 0 ||
+		slices.ContainsFunc(r.Results,
+			func(res rule.Result) bool { return res.News() && res.Level() >= least })
 }
 
 // Rebase returns the report with every file under another name, such as relative to another folder.
@@ -139,6 +141,7 @@ func Merge(shards []*Report) (*Report, error) {
 		merged.Passed += s.Passed
 		merged.Noted += s.Noted
 		merged.Warned += s.Warned
+		merged.Old += s.Old
 		merged.Conclusions = append(merged.Conclusions, s.Conclusions...)
 		for _, declared := range s.Rules {
 			if !slices.Contains(merged.Rules, declared) {

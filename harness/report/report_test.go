@@ -11,8 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/rule"
 )
 
 func sample() *report.Report {
@@ -129,7 +129,7 @@ func TestForms(t *testing.T) {
 	}
 	expect(t, sarif, `"ruleId": "A001"`, `"startLine": 2`, `"id": "A001"`, `"assay/v1": "`, `"level": "warning"`)
 
-	expect(t, text(t, annotations(r)), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
+	expect(t, text(t, annotations(r)), "::error file=a.jinja,line=2,col=3,title=broken [A001]::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
 	r.Conclusions = []string{"gate: <a>: accepted"}
 	expect(t, text(t, r.HTML), "<li>gate: &lt;a&gt;: accepted</li>")
 	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, rule.Note, 0) }), "* gate: &lt;a&gt;: accepted\n\n| | item", "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
@@ -138,6 +138,56 @@ func TestForms(t *testing.T) {
 	m.Add(r.Results...)
 	expect(t, m.String(), "template  lint    verify\na.jinja   1 FAIL  1 "+
 		"noted\nb.jinja   -       1 known\n0 of 2 templates pass everything\n")
+}
+
+// TestOld has findings that an earlier version has: every form counts them, and those that tell
+// news leave them out.
+func TestOld(t *testing.T) {
+	r := sample()
+	r.Old = 2
+	r.Results[2].Old = true
+	r.Results = append(r.Results, rule.Result{Suite: "a.jinja", Name: "lesser", Rule: "A003",
+		Status: rule.Unjudged, Severity: rule.Note, Text: "nobody knows", Old: true})
+	const line = "4 passed, 1 failed (1 known failure, 4 known findings)"
+	if got := r.Line(); got != line {
+		t.Errorf("got %q, want %q", got, line)
+	}
+	told := text(t, func(w io.Writer) error {
+		return r.Text(w, report.TextOptions{Least: rule.Note, Short: true})
+	})
+	if want := "a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n" + line + "\n"; told != want {
+		t.Errorf("got %q, want %q", told, want)
+	}
+	expect(t, text(t, func(w io.Writer) error {
+		return r.Text(w, report.TextOptions{Least: rule.Note, Short: true, Verbose: true})
+	}), "a.jinja: known: odd: it is odd [A002]\n", "a.jinja: known: lesser: nobody knows [A003]\n")
+	for name, form := range map[string]string{"annotations": text(t, annotations(r)),
+		"SARIF": text(t, r.SARIF)} {
+		if strings.Contains(form, "odd") || strings.Contains(form, "nobody") {
+			t.Errorf("%s tell what is old:\n%s", name, form)
+		}
+	}
+	expect(t, text(t, r.JUnit), `tests="5" failures="1"`)
+	expect(t, text(t, r.JSON), `"old": true`, `"old": 2`)
+}
+
+// TestAnnotations wants one for all findings of a cause, and a title that does not repeat the
+// place.
+func TestAnnotations(t *testing.T) {
+	finding := func(text string, place rule.Place) rule.Result {
+		return rule.Result{Suite: "m/config.json#tool_use", Name: "broken", Rule: "A001",
+			Status: rule.Failed, Severity: rule.Error, Place: place, Text: text}
+	}
+	at := rule.Place{File: "m/config.json", Part: "tool_use:3:5"}
+	r := &report.Report{Results: []rule.Result{finding("first", at), finding("second", at),
+		finding("other", rule.Place{File: "m/config.json", Line: 7, Col: 2}),
+		{Suite: "hermes", Name: "no call", Status: rule.Failed, Severity: rule.Error, Text: "bare"}}}
+	const want = "::error file=m/config.json,title=broken [A001] (tool_use%3A3%3A5) (2 times)::first\n" +
+		"::error file=m/config.json,line=7,col=2,title=broken [A001]::other\n" +
+		"::error title=hermes no call::bare\n"
+	if got := text(t, annotations(r)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }
 
 // TestFingerprint demands that moving a finding to another line leaves its fingerprint alone.
@@ -185,8 +235,9 @@ func TestMerge(t *testing.T) {
 // TestLimits keeps to GitHub's limits: ten annotations of a level, a summary of a mebibyte.
 func TestLimits(t *testing.T) {
 	r := sample()
-	for range 20_000 {
+	for i := range 20_000 {
 		r.Results = append(r.Results, r.Results[1])
+		r.Results[len(r.Results)-1].Place.Line += 1 + i // each has a cause of its own
 	}
 	if got := text(t, annotations(r)); strings.Count(got, "::error ") != 10 ||
 		!strings.Contains(got, "and 19991 more of the level error") {

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 // The part of SARIF 2.1.0 that code scanning reads.
@@ -47,7 +47,8 @@ type (
 		Level string `json:"level"`
 	}
 	sarifText struct {
-		Text string `json:"text"`
+		Text     string `json:"text"`
+		Markdown string `json:"markdown,omitempty"`
 	}
 	sarifResult struct {
 		RuleID       string            `json:"ruleId"`
@@ -82,20 +83,26 @@ var failedRule = rule.Rule{ID: "A000", Name: "check-failed", Severity: rule.Erro
 		"promises is gone.", Fix: "Read the message; run `assay run` for the full text."}
 
 // SARIF writes failures and findings as SARIF 2.1.0, and results that were not judged as those of
-// the kind "open", which have no level (section 3.27.9). All rules are declared, broken or not. A
-// fingerprint is made of the rule, the suite, the name and the first line of the text, so that it
-// stays when lines move.
+// the kind "open", which have no level (section 3.27.9). Of the rules those are declared that a
+// result names. A fingerprint is made of the rule, the suite, the name and the first line of the
+// text, so that it stays when lines move.
 func (r *Report) SARIF(w io.Writer) error {
 	r = r.bounded()
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "assay", InformationURI: home,
 		Version: visible.Line(r.Version)}
-	for _, broken := range append([]rule.Rule{failedRule}, r.Rules...) {
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, ruleSARIF(broken))
-	}
+	named := map[string]bool{}
 	for i := range r.Results {
-		if res := &r.Results[i]; told(res.Status) {
-			run.Results = append(run.Results, resultSARIF(res))
+		if res := &r.Results[i]; res.News() {
+			one := resultSARIF(res)
+			named[one.RuleID] = true
+			run.Results = append(run.Results, one)
+		}
+	}
+	run.Tool.Driver.Rules = []sarifRule{}
+	for _, declared := range append([]rule.Rule{failedRule}, r.Rules...) {
+		if named[declared.ID] {
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, ruleSARIF(declared))
 		}
 	}
 	e := json.NewEncoder(w)
@@ -122,10 +129,14 @@ func manual(id string) string {
 
 func ruleSARIF(r rule.Rule) sarifRule {
 	r = visibleRule(r)
+	help := sarifText{Text: r.Fix}
+	if r.Example != nil {
+		help.Markdown = r.Fix + "\n" + r.Example.Markdown()
+	}
 	return sarifRule{
-		ID: r.ID, Name: r.Name, Short: sarifText{r.Short},
-		Full: sarifText{r.Short + " " + r.Damage}, Help: sarifText{r.Fix},
-		HelpURI: home + "/blob/main/docs/" + manual(r.ID) + "#" + strings.ToLower(r.ID),
+		ID: r.ID, Name: r.Name, Short: sarifText{Text: r.Short},
+		Full: sarifText{Text: r.Short + " " + r.Damage}, Help: help,
+		HelpURI: home + "/blob/main/docs/reference/" + manual(r.ID) + "#" + strings.ToLower(r.ID),
 		Default: sarifDefault{r.Severity.String()},
 	}
 }
@@ -146,7 +157,7 @@ func resultSARIF(res *rule.Result) sarifResult {
 		sarifRegion{max(res.Place.Line, 1), max(res.Place.Col, 0)}}
 	return sarifResult{
 		RuleID: visible.Line(id), Kind: kind, Level: level,
-		Message:      sarifText{visible.Text(name + ": " + res.Text)},
+		Message:      sarifText{Text: visible.Text(name + ": " + res.Text)},
 		Locations:    []sarifLocation{{place}},
 		Fingerprints: map[string]string{"assay/v1": hex.EncodeToString(sum[:16])},
 	}

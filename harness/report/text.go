@@ -13,13 +13,13 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/visible"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 // TextOptions control how [Report.Text] writes.
 type TextOptions struct {
-	Verbose bool          // passed results and known failures too
+	Verbose bool          // passed results, known failures and old findings too
 	Least   rule.Severity // of the findings that are listed; the others are counted
 	Quiet   bool          // nothing is counted, and there is no last line where nothing failed
 	Short   bool          // a line for each finding
@@ -59,7 +59,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	left[rule.Note], left[rule.Warning] = r.Noted, r.Warned
 	for _, one := range r.causes() {
 		switch res := one.Result; {
-		case res.Status == rule.Passed || res.Status == rule.Known:
+		case !res.News():
 			if o.Verbose {
 				p.print(one)
 			}
@@ -124,7 +124,7 @@ func (r *Report) causes() []cause {
 	index := map[key]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if res.Rule == "" || res.Status == rule.Passed || res.Status == rule.Known {
+		if res.Rule == "" || !res.News() {
 			all = append(all, cause{Result: res, times: 1})
 			continue
 		}
@@ -150,14 +150,15 @@ func (r *Report) causes() []cause {
 	return all
 }
 
-// weight describes how early a result is told: failures, warnings, notes, known failures, the rest.
+// weight describes how early a result is told: failures, warnings, notes, those that are known or
+// old, the rest.
 func (c cause) weight() int {
-	switch c.Status {
-	case rule.Passed:
+	switch {
+	case c.Status == rule.Passed:
 		return 0
-	case rule.Known:
+	case !c.News():
 		return 1
-	case rule.Unjudged: // after the findings that are as bad
+	case c.Status == rule.Unjudged: // after the findings that are as bad
 		return 2 + 2*int(c.Level())
 	}
 	return 3 + 2*int(c.Level())
@@ -181,8 +182,12 @@ func (p *printer) paint(color, text string) string {
 func (p *printer) print(c cause) {
 	res := c.Result
 	word, color := res.Level().String(), levelColors[res.Level()]
-	if res.Status == rule.Passed || res.Status == rule.Known || res.Status == rule.Unjudged {
-		word, color = strings.TrimSpace(statusWords[res.Status]), statusColors[res.Status]
+	status := res.Status
+	if res.Old {
+		status = rule.Known
+	}
+	if status == rule.Unjudged || !res.News() {
+		word, color = strings.TrimSpace(statusWords[status]), statusColors[status]
 	}
 	text, evidence, _ := strings.Cut(visible.Text(res.Text), "\n")
 	text = source.Cut(text, maxLine)
@@ -356,7 +361,8 @@ func (r *Report) suites() []*suite {
 
 // Line sums a report up: "N passed, M failed", and "K not judged" where checks that look for errors
 // were not. A run is fine where M is 0 and K is not there. In brackets stand the results that fail
-// no run: known failures, findings, and lesser checks that were not judged.
+// no run: known failures and findings, findings that are news, and lesser checks that were not
+// judged.
 func (r *Report) Line() string {
 	n := r.Counts()
 	line := fmt.Sprintf("%d passed, %d failed", n[rule.Passed]+n[rule.Found], n[rule.Failed])
@@ -368,8 +374,11 @@ func (r *Report) Line() string {
 	if n[rule.Known] > 0 {
 		more = append(more, counted(n[rule.Known], "known failure"))
 	}
-	warned := r.warnings()
-	if found := tally(warned, n[rule.Found]-warned); found != "" {
+	warnings, notes, old := r.findings()
+	if old > 0 {
+		more = append(more, counted(old, "known finding"))
+	}
+	if found := tally(warnings, notes); found != "" {
 		more = append(more, found)
 	}
 	if others > 0 {
@@ -416,9 +425,10 @@ func Read(r io.Reader) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a report of assay (--format json writes one): %w", err)
 	}
-	if report.Passed < 0 || report.Noted < 0 || report.Warned < 0 {
+	if min(report.Passed, report.Noted, report.Warned, report.Old) < 0 {
 		return nil, fmt.Errorf("not a report of assay (--format json writes one): \"passed\" is "+
-			"%d, \"noted\" %d and \"warned\" %d", report.Passed, report.Noted, report.Warned)
+			"%d, \"noted\" %d, \"warned\" %d and \"old\" %d", report.Passed, report.Noted,
+			report.Warned, report.Old)
 	}
 	return report, nil
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/openai"
-	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/serve/openai"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 var asker = regexp.MustCompile(`client-[0-9]+-end`)

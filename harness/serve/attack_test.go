@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 // listen has a server serve a listener of its own, before an upstream, and returns its address and
@@ -135,7 +135,7 @@ func TestHeaders(t *testing.T) {
 func TestTricks(t *testing.T) {
 	var mu sync.Mutex
 	var log bytes.Buffer
-	address, _ := listen(t, says("Hello"), serve.Limits{Read: time.Second},
+	address, _ := listen(t, says("Hello"), serve.Limits{Read: time.Minute},
 		writerFunc(func(p []byte) (int, error) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goassay/assay/harness/hostile/heap"
 	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
+	"github.com/goassay/assay/harness/testkit/measure/heap"
 )
 
 // gauges returns the values of a server's metrics without labels.

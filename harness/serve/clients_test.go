@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/serve/openai"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 // TestPython has the official Python clients complete agent loops of ten rounds, by the interpreter

@@ -10,17 +10,18 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/serve/openai"
+	"github.com/goassay/assay/harness/testkit/double/pipenet"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 // shaped demands that a body is an error of the protocol of a path.
@@ -151,43 +152,47 @@ func TestHostileUpstreams(t *testing.T) {
 	for _, u := range upstreams {
 		t.Run(strings.ReplaceAll(u.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			up := &servetest.Upstream{Dialect: "vllm"}
-			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/v1/completions" {
-					io.Copy(io.Discard, r.Body)
-					u.handle(w, r)
-					return
-				}
-				up.ServeHTTP(w, r)
-			})
-			url := start(t, "qwen3", handler, nil, openai.Limits{Silence: 700 * time.Millisecond,
-				Total: 2 * time.Second, Line: 1 << 16, Body: 1 << 20})
-			for _, p := range wire.All {
-				begun := time.Now()
-				status, text := post(t, url+p.Path(), fmt.Sprintf(requests[p.Path()], ""))
-				want := u.status
-				if want == 503 && p == wire.Messages {
-					want = 529
-				}
-				if status != want {
-					t.Errorf("%s: status %d, want %d: %s", p.Name(), status, want, text)
-				}
-				shaped(t, p.Name(), p.Path(), text)
-				status, text = post(t, url+p.Path(), fmt.Sprintf(requests[p.Path()], `, "stream": true`))
-				if status != 200 {
-					shaped(t, p.Name(), p.Path(), text)
-				} else if last := lastEvent(text); p == wire.Responses {
-					if !strings.Contains(last, `"type":"response.failed"`) {
-						t.Errorf("%s: the stream ends with %s", p.Name(), last)
-					}
-				} else {
-					shaped(t, p.Name(), p.Path(), last)
-				}
-				if took := time.Since(begun); took > 20*time.Second {
-					t.Errorf("%s: it took %s", p.Name(), took)
-				}
-			}
+			synctest.Test(t, func(t *testing.T) { hostileUpstream(t, u.status, u.handle) })
 		})
+	}
+}
+
+func hostileUpstream(t *testing.T, answered int, handle http.HandlerFunc) {
+	up := &servetest.Upstream{Dialect: "vllm"}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/completions" {
+			io.Copy(io.Discard, r.Body)
+			handle(w, r)
+			return
+		}
+		up.ServeHTTP(w, r)
+	})
+	url := startLate(t, handler, nil, openai.Limits{Silence: 700 * time.Millisecond,
+		Total: 2 * time.Second, Line: 1 << 16, Body: 1 << 20})
+	for _, p := range wire.All {
+		begun := time.Now()
+		status, text := post(t, url+p.Path(), fmt.Sprintf(requests[p.Path()], ""))
+		want := answered
+		if want == 503 && p == wire.Messages {
+			want = 529
+		}
+		if status != want {
+			t.Errorf("%s: status %d, want %d: %s", p.Name(), status, want, text)
+		}
+		shaped(t, p.Name(), p.Path(), text)
+		status, text = post(t, url+p.Path(), fmt.Sprintf(requests[p.Path()], `, "stream": true`))
+		if status != 200 {
+			shaped(t, p.Name(), p.Path(), text)
+		} else if last := lastEvent(text); p == wire.Responses {
+			if !strings.Contains(last, `"type":"response.failed"`) {
+				t.Errorf("%s: the stream ends with %s", p.Name(), last)
+			}
+		} else {
+			shaped(t, p.Name(), p.Path(), last)
+		}
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("%s: it took %s", p.Name(), took)
+		}
 	}
 }
 
@@ -223,15 +228,6 @@ func TestEndlessUpstream(t *testing.T) {
 // TestHostileClients has clients do wrong: each gets an error or loses its connection, in time, and
 // the server goes on.
 func TestHostileClients(t *testing.T) {
-	address := start(t, "qwen3", &servetest.Upstream{Dialect: "vllm", Write: agent(t)},
-		func(o *serve.Options) {
-			o.Limits = serve.Limits{Body: 1 << 16, Read: 300 * time.Millisecond}
-		}, openai.Limits{})
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := runtime.NumGoroutine()
 	const head = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 	for _, tt := range []struct {
 		name, send, want string // want "": the connection ends, with an error or without
@@ -253,67 +249,69 @@ func TestHostileClients(t *testing.T) {
 		{"a slow body", head + "Content-Length: 500\r\n\r\n" + strings.Repeat(" ", 500), "504 ", true},
 	} {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
-			c, err := net.Dial("tcp", u.Host)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			c.SetDeadline(time.Now().Add(time.Minute))
-			go func() {
-				if !tt.slowly {
-					io.WriteString(c, tt.send)
-					return
-				}
-				at := strings.Index(tt.send, "\r\n\r\n") + 1 // of a body, the header comes at once
-				io.WriteString(c, tt.send[:at])
-				for _, b := range []byte(tt.send[at:]) {
-					if _, err := c.Write([]byte{b}); err != nil {
-						return
-					}
-					time.Sleep(10 * time.Millisecond)
-				}
-			}()
-			r, err := http.ReadResponse(bufio.NewReader(c), nil)
-			if err != nil {
-				if nerr, ok := err.(net.Error); ok && nerr.Timeout() || tt.want != "" {
-					t.Fatal(err)
-				}
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				hostileClient(t, tt.name, tt.send, tt.want, tt.slowly)
+			})
+		})
+	}
+}
+
+// hostileClient is in a bubble, which ends with no goroutine left.
+func hostileClient(t *testing.T, name, send, want string, slowly bool) {
+	address := startLate(t, &servetest.Upstream{Dialect: "vllm", Write: agent(t)},
+		func(o *serve.Options) {
+			o.Limits = serve.Limits{Body: 1 << 16, Read: 300 * time.Millisecond}
+		}, openai.Limits{})
+	c, err := pipenet.Dial(strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Hour))
+	go func() {
+		if !slowly {
+			io.WriteString(c, send)
+			return
+		}
+		at := strings.Index(send, "\r\n\r\n") + 1 // of a body, the header comes at once
+		io.WriteString(c, send[:at])
+		for _, b := range []byte(send[at:]) {
+			if _, err := c.Write([]byte{b}); err != nil {
 				return
 			}
-			body, _ := io.ReadAll(r.Body)
-			r.Body.Close()
-			if tt.want != "" && !strings.HasPrefix(r.Status, tt.want) {
-				t.Errorf("%s %s", r.Status, body)
-			}
-			if r.Header.Get("Content-Type") == "application/json" {
-				shaped(t, tt.name, "/v1/messages", string(body))
-			}
-		})
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err == nil {
+		body, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		if want != "" && !strings.HasPrefix(r.Status, want) {
+			t.Errorf("%s %s", r.Status, body)
+		}
+		if r.Header.Get("Content-Type") == "application/json" {
+			shaped(t, name, "/v1/messages", string(body))
+		}
+	} else if nerr, ok := err.(net.Error); ok && nerr.Timeout() || want != "" {
+		t.Error(err)
 	}
 	status, text := post(t, address+"/v1/messages", fmt.Sprintf(requests["/v1/messages"], ""))
 	if status != 200 {
 		t.Errorf("%d %s", status, text)
 	}
-	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before+20; {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }
 
 // TestStalledClient has a client that takes nothing: its request ends.
-func TestStalledClient(t *testing.T) {
+func TestStalledClient(t *testing.T) { synctest.Test(t, testStalledClient) }
+
+func testStalledClient(t *testing.T) {
 	up := &servetest.Upstream{Dialect: "vllm",
 		Write: func(string) string { return strings.Repeat("word ", 1<<20) }}
-	address := start(t, "qwen3", up, func(o *serve.Options) {
+	address := startLate(t, up, func(o *serve.Options) {
 		o.Limits = serve.Limits{Write: 300 * time.Millisecond}
 	}, openai.Limits{})
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := net.Dial("tcp", u.Host)
+	c, err := pipenet.Dial(strings.TrimPrefix(address, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // long writes an answer of many pieces, and notes the heap when the last one has been taken.

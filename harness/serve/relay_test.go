@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goassay/assay/harness/openai"
-	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/serve/openai"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 // upstreamVariable makes this test's program an upstream of its own, so that the processor time of

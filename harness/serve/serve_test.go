@@ -18,11 +18,12 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/serve/openai"
 	"github.com/goassay/assay/harness/serve/upstream"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/testkit/double/pipenet"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 const bos = "<s>"
@@ -34,7 +35,7 @@ func compile(t testing.TB, family string) (engine.Source, *engine.Template) {
 		t.Fatal(err)
 	}
 	src := engine.Source{Name: family, Text: string(text), BOS: bos, EOS: "<|im_end|>"}
-	tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
+	tm, err := engine.Compile(t.Context(), src, engine.Options{Now: subject.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,13 +46,28 @@ func compile(t testing.TB, family string) (engine.Source, *engine.Template) {
 func start(t testing.TB, family string, up http.Handler, change func(*serve.Options),
 	l openai.Limits) string {
 	t.Helper()
-	back := httptest.NewServer(up)
+	return startOn(t, httptest.NewUnstartedServer, family, up, change, l)
+}
+
+// startLate is start in a bubble, where the limits of time are those of a fake clock.
+func startLate(t testing.TB, up http.Handler, change func(*serve.Options), l openai.Limits) string {
+	t.Helper()
+	// A bubble must not end before its goroutines, and some sleep before they see that all is over.
+	t.Cleanup(func() { time.Sleep(5 * time.Minute) })
+	return startOn(t, pipenet.NewUnstartedServer, "qwen3", up, change, l)
+}
+
+func startOn(t testing.TB, unstarted func(http.Handler) *httptest.Server, family string,
+	up http.Handler, change func(*serve.Options), l openai.Limits) string {
+	t.Helper()
+	back := unstarted(up)
+	back.Start()
 	t.Cleanup(back.Close)
 	client, err := openai.New(back.URL, "", l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return front(t, family, client, change)
+	return frontOn(t, unstarted, family, client, change)
 }
 
 // backend is an upstream that a handler answers for.
@@ -74,6 +90,12 @@ func backend(t *testing.T, up http.Handler) serve.Backend {
 func front(t testing.TB, family string, client *openai.Client,
 	change func(*serve.Options)) string {
 	t.Helper()
+	return frontOn(t, httptest.NewUnstartedServer, family, client, change)
+}
+
+func frontOn(t testing.TB, unstarted func(http.Handler) *httptest.Server, family string,
+	client *openai.Client, change func(*serve.Options)) string {
+	t.Helper()
 	backend, err := upstream.Open(context.Background(), client, upstream.Options{BOS: bos})
 	if err != nil {
 		t.Fatal(err)
@@ -93,9 +115,9 @@ func front(t testing.TB, family string, client *openai.Client,
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(s.Handler())
+	server := unstarted(s.Handler())
 	server.Config.MaxHeaderBytes = 16 << 10
-	server.Config.ReadHeaderTimeout = time.Second
+	server.Config.ReadHeaderTimeout = time.Minute
 	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL

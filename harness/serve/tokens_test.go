@@ -8,8 +8,8 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // speaker answers with tokens.
@@ -39,7 +39,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tm, err := engine.Compile(src, engine.Options{Now: subject.Now, Vocabulary: v})
+	tm, err := engine.Compile(t.Context(), src, engine.Options{Now: subject.Now, Vocabulary: v})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,12 +23,9 @@ func each(n Node, yield func(Node) bool) bool {
 	if !yield(n) {
 		return false
 	}
-	for _, c := range Children(n) {
-		if !each(c, yield) {
-			return false
-		}
-	}
-	return true
+	more := true
+	Each(n, func(c Node) { more = more && each(c, yield) })
+	return more
 }
 
 // IsName reports whether an expression is a name.
@@ -39,30 +36,35 @@ func IsName(x Expr, name string) bool {
 
 // Children returns the nodes right below a node, in the order of the source as far as the tree
 // keeps it.
-func Children(n Node) []Node {
-	var all []Node
+func Children(n Node) (all []Node) {
+	Each(n, func(c Node) { all = append(all, c) })
+	return all
+}
+
+// Each visits the nodes right below a node in that order.
+func Each(n Node, visit func(Node)) {
 	add := func(xs ...Expr) {
 		for _, x := range xs {
 			if x != nil {
-				all = append(all, x)
+				visit(x)
 			}
 		}
 	}
 	body := func(body []Stmt) {
 		for _, s := range body {
-			all = append(all, s)
+			visit(s)
 		}
 	}
-	args := func(a Args) {
+	args := func(a *Args) {
 		add(a.Args...)
-		for _, k := range a.Keywords {
-			add(k.Value)
+		for i := range a.Keywords {
+			visit(a.Keywords[i].Value)
 		}
 		add(a.Star, a.StarStar)
 	}
-	params := func(p Params) {
+	params := func(p *Params) {
 		for _, name := range p.Params {
-			add(name)
+			visit(name)
 		}
 		add(p.Defaults...)
 	}
@@ -98,20 +100,20 @@ func Children(n Node) []Node {
 		add(n.Start, n.Stop, n.Step)
 	case *Call:
 		add(n.Func)
-		args(n.Args)
+		args(&n.Args)
 	case *Filter:
 		add(n.X)
-		args(n.Args)
+		args(&n.Args)
 	case *Test:
 		add(n.X)
-		args(n.Args)
+		args(&n.Args)
 	case *Output:
 		add(n.Parts...)
 	case *If:
 		add(n.Test)
 		body(n.Body)
 		for _, branch := range n.Elif {
-			all = append(all, branch)
+			visit(branch)
 		}
 		body(n.Else)
 	case *For:
@@ -119,10 +121,10 @@ func Children(n Node) []Node {
 		body(n.Body)
 		body(n.Else)
 	case *Macro:
-		params(n.Params)
+		params(&n.Params)
 		body(n.Body)
 	case *CallBlock:
-		params(n.Params)
+		params(&n.Params)
 		add(n.Call)
 		body(n.Body)
 	case *FilterBlock:
@@ -157,7 +159,6 @@ func Children(n Node) []Node {
 	case *Generation:
 		body(n.Body)
 	}
-	return all
 }
 
 // Assigned returns the names that a statement gives values to in the scope around it or in its own

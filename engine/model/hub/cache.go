@@ -9,33 +9,35 @@ import (
 	"strings"
 )
 
+// cache is the folder of the cache, in the layout of the package's comment.
+type cache struct{ dir string }
+
 // folder is where the cache has a repository.
-func (c *Client) folder(id string) string {
-	return filepath.Join(c.cache, "models--"+strings.ReplaceAll(id, "/", "--"))
+func (c cache) folder(id string) string {
+	return filepath.Join(c.dir, "models--"+strings.ReplaceAll(id, "/", "--"))
 }
 
 // The places of the layout; see the package's comment.
-func (c *Client) blobPath(id,
-	etag string) string {
+func (c cache) blobPath(id, etag string) string {
 	return filepath.Join(c.folder(id), "blobs", etag)
 }
-func (c *Client) refPath(id, revision string) string {
+func (c cache) refPath(id, revision string) string {
 	return filepath.Join(c.folder(id), "refs", filepath.FromSlash(revision))
 }
-func (c *Client) snapshotPath(id, commit, name string) string {
+func (c cache) snapshotPath(id, commit, name string) string {
 	return filepath.Join(c.folder(id), "snapshots", commit, filepath.FromSlash(name))
 }
 
-func (c *Client) lockPath(id, etag string) string {
-	return filepath.Join(c.cache, ".locks", filepath.Base(c.folder(id)), etag+".lock")
+func (c cache) lockPath(id, etag string) string {
+	return filepath.Join(c.dir, ".locks", filepath.Base(c.folder(id)), etag+".lock")
 }
-func (c *Client) quarantinePath(id, etag, name string) string {
+func (c cache) quarantinePath(id, etag, name string) string {
 	return filepath.Join(c.folder(id), "quarantine", etag, filepath.Base(filepath.FromSlash(name)))
 }
 
 // cachedPath is where the cache has a file; "": it has not. A file of another size than the Hub
 // promised is not that file.
-func (c *Client) cachedPath(r *Repo, f File) string {
+func (c cache) cachedPath(r *Repo, f File) string {
 	paths := []string{c.snapshotPath(r.ID, r.Commit, f.Name)}
 	if etag := f.etag(); etag != "" {
 		paths = append(paths, c.blobPath(r.ID, etag))

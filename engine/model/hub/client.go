@@ -27,14 +27,14 @@ const (
 )
 
 // home reports whether a URL is the endpoint's own: the one place where the token may go.
-func (c *Client) home(u *url.URL) bool {
-	return u.Scheme == c.endpoint.Scheme &&
-		strings.EqualFold(u.Hostname(), c.endpoint.Hostname()) && port(u) == port(c.endpoint)
+func (s site) home(u *url.URL) bool {
+	return u.Scheme == s.endpoint.Scheme &&
+		strings.EqualFold(u.Hostname(), s.endpoint.Hostname()) && port(u) == port(s.endpoint)
 }
 
 // path is the path of a place of the endpoint, as it is in a request.
-func (c *Client) path(elements ...string) string {
-	return "/" + strings.TrimPrefix(c.endpoint.JoinPath(elements...).Path, "/")
+func (s site) path(elements ...string) string {
+	return "/" + strings.TrimPrefix(s.endpoint.JoinPath(elements...).Path, "/")
 }
 
 func port(u *url.URL) string {
@@ -51,7 +51,7 @@ func (c *Client) send(ctx context.Context, what, method string, u *url.URL, head
 	f follow) (*http.Response, error) {
 	if c.offline {
 		return nil, c.failf(ErrOffline, what, "not in the cache at %s, and HF_HUB_OFFLINE keeps "+
-			"the network from being used", c.cache)
+			"the network from being used", c.dir)
 	}
 	trusted := true // no redirect has left the endpoint
 	for hops := 0; ; hops++ {
@@ -106,7 +106,7 @@ func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, 
 	}
 	var resp *http.Response
 	defer func() { answered(resp) }()
-	watched, dog := patience.Watch(ctx, c.idle)
+	watched, dog := patience.Watch(ctx, c.idle, patience.ErrSilent)
 	if !c.home(u) {
 		watched = abroad(watched)
 	}

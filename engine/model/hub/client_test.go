@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/goassay/assay/engine/model/hub"
-	"github.com/goassay/assay/harness/fakehub"
+	"github.com/goassay/assay/harness/testkit/double/fakehub"
 )
 
 const commit = "0123456789012345678901234567890123456789"

@@ -49,16 +49,16 @@ func (e *Error) Unwrap() []error {
 }
 
 // failf makes an error. Whatever a server said may be in it, so the token is taken out.
-func (c *Client) failf(kind error, what, format string, args ...any) *Error {
-	return &Error{What: what, Msg: c.scrub(fmt.Sprintf(format, args...)), Kind: kind}
+func (s site) failf(kind error, what, format string, args ...any) *Error {
+	return &Error{What: what, Msg: s.scrub(fmt.Sprintf(format, args...)), Kind: kind}
 }
 
 // scrub takes the token out of a text.
-func (c *Client) scrub(s string) string {
-	if c.token == "" {
-		return s
+func (s site) scrub(text string) string {
+	if s.token == "" {
+		return text
 	}
-	return strings.ReplaceAll(s, string(c.token), c.token.hidden())
+	return strings.ReplaceAll(text, string(s.token), s.token.hidden())
 }
 
 // transient is an error that may not be there the next time.
@@ -127,23 +127,23 @@ func (c *Client) statusError(resp *http.Response, what, repo string) error {
 const setToken = "set HF_TOKEN, or log in so that the token file is there"
 
 // gatedText describes how to get into a gated repository. mode is "auto", "manual" or not known.
-func (c *Client) gatedText(repo, mode string) string {
+func (s site) gatedText(repo, mode string) string {
 	text := "the model is gated"
 	if mode == "manual" {
 		text += " and its owner decides on each request"
 	}
-	text += "; accept its licence at " + c.page(repo)
-	if c.token == "" {
+	text += "; accept its licence at " + s.page(repo)
+	if s.token == "" {
 		return text + " and " + setToken
 	}
 	return text + " with the account of the token"
 }
 
 // page is where people look at a repository.
-func (c *Client) page(repo string) string { return c.endpoint.JoinPath(repo).String() }
+func (s site) page(repo string) string { return s.endpoint.JoinPath(repo).String() }
 
 // statusText is the status with the server's message.
-func (c *Client) statusText(resp *http.Response) string {
+func (s site) statusText(resp *http.Response) string {
 	text := fmt.Sprintf("%s answered %d %s", resp.Request.URL.Host, resp.StatusCode,
 		http.StatusText(resp.StatusCode))
 	if said := plain(resp.Header.Get("X-Error-Message")); said != "" {

@@ -72,7 +72,7 @@ func (c *Client) stage(ctx context.Context, r *Repo, f File,
 }
 
 // keep puts staged content in its place in the cache.
-func (c *Client) keep(r *Repo, f File, s *staged) error {
+func (c cache) keep(r *Repo, f File, s *staged) error {
 	blob := c.blobPath(r.ID, f.etag())
 	switch s.place {
 	case inQuarantine:

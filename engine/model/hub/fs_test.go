@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/goassay/assay/engine/model/hub"
-	"github.com/goassay/assay/harness/fakehub"
+	"github.com/goassay/assay/harness/testkit/double/fakehub"
 )
 
 func TestFS(t *testing.T) {

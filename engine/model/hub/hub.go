@@ -204,18 +204,23 @@ func (c *Client) Anonymous() bool { return c.token == "" }
 
 // Client talks to a Hub. It is safe for concurrent use.
 type Client struct {
+	site
+	cache
+	offline bool
+	agent   string
+	retries int
+	idle    time.Duration
+	http    *http.Client
+	now     func() time.Time
+	sleep   func(context.Context, time.Duration) error
+	pace    pace
+	border  border
+}
+
+// site is a Hub as this machine asks it.
+type site struct {
 	endpoint *url.URL
 	token    Token
-	cache    string
-	offline  bool
-	agent    string
-	retries  int
-	idle     time.Duration
-	http     *http.Client
-	now      func() time.Time
-	sleep    func(context.Context, time.Duration) error
-	pace     pace
-	border   border
 }
 
 // New checks the settings and returns a client. It sends nothing.
@@ -238,14 +243,14 @@ func New(c Config) (*Client, error) {
 	if c.Cache == "" {
 		return nil, errors.New("no folder for the cache; set HF_HOME")
 	}
-	cache, err := filepath.Abs(c.Cache)
+	dir, err := filepath.Abs(c.Cache)
 	if err != nil {
 		return nil, err
 	}
 	if c.Budget < 0 || c.Rate < 0 || c.Rate > 1e6 {
 		return nil, errors.New("the rate and the budget of requests must not be negative")
 	}
-	client := &Client{endpoint: u, token: c.Token, cache: cache, offline: c.Offline, agent: c.Agent,
+	client := &Client{site: site{u, c.Token}, cache: cache{dir}, offline: c.Offline, agent: c.Agent,
 		retries: c.Retries, idle: c.Idle,
 		now: c.Now, sleep: c.Sleep, pace: pace{most: c.Budget}, border: border{inside: inside,
 			proxy: http.ProxyFromEnvironment}}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/engine/model/hub"
-	"github.com/goassay/assay/harness/fakehub"
+	"github.com/goassay/assay/harness/testkit/double/fakehub"
 )
 
 const secret = "hf_SecretSecretSecret"
@@ -38,7 +38,7 @@ func start(t *testing.T) *fixture {
 func (f *fixture) client(change func(*hub.Config)) *hub.Client {
 	f.t.Helper()
 	config := hub.Config{
-		Endpoint: f.URL(), Cache: f.cache, Retries: 2, Idle: 5 * time.Second,
+		Endpoint: f.URL(), Cache: f.cache, Retries: 2, Idle: time.Minute,
 		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			f.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/goassay/assay/engine/model/hub"
-	"github.com/goassay/assay/harness/fakehub"
+	"github.com/goassay/assay/harness/testkit/double/fakehub"
 )
 
 // TestList reads a list page by page, by owner and by tag, and again once a page has changed.

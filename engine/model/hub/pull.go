@@ -170,7 +170,7 @@ func (p *puller) reject(f File, s *staged, cause error) error {
 	if r.Cached {
 		return r
 	}
-	path, err := p.quarantine(p.repo, f, s.path, cause)
+	path, err := p.quarantine(p.repo, f, s.path, p.scrub(cause.Error()))
 	if err != nil {
 		return errors.Join(r, fmt.Errorf("it could not be put into quarantine: %w", err))
 	}

@@ -273,12 +273,12 @@ func (c *Client) Hint(ctx context.Context, r *Repo) (Hint, error) {
 }
 
 // resolve is the address of a file at the commit.
-func (c *Client) resolve(r *Repo, name string) *url.URL {
+func (s site) resolve(r *Repo, name string) *url.URL {
 	elements := []string{r.ID, "resolve", r.Commit}
 	for e := range strings.SplitSeq(name, "/") {
 		elements = append(elements, url.PathEscape(e))
 	}
-	return c.endpoint.JoinPath(elements...)
+	return s.endpoint.JoinPath(elements...)
 }
 
 // Stat asks for a file's size and etag, and so whether it may be read at all. The answer must agree

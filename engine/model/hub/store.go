@@ -10,7 +10,7 @@ import (
 )
 
 // link shows a blob under its name in the snapshot of the commit.
-func (c *Client) link(r *Repo, f File) (string, error) {
+func (c cache) link(r *Repo, f File) (string, error) {
 	path, blob := c.snapshotPath(r.ID, r.Commit, f.Name), c.blobPath(r.ID, f.etag())
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
@@ -39,7 +39,7 @@ func (c *Client) link(r *Repo, f File) (string, error) {
 }
 
 // writeRef notes which commit a revision was resolved to.
-func (c *Client) writeRef(r *Repo) error {
+func (c cache) writeRef(r *Repo) error {
 	if r.Revision == r.Commit {
 		return nil
 	}
@@ -84,10 +84,10 @@ type reason struct {
 
 // quarantine moves content to where no program looks for models, with the reason beside it, and
 // returns where it is.
-func (c *Client) quarantine(r *Repo, f File, from string, cause error) (string, error) {
+func (c cache) quarantine(r *Repo, f File, from, why string) (string, error) {
 	path := c.quarantinePath(r.ID, f.etag(), f.Name)
-	text, err := json.MarshalIndent(reason{r.ID, r.Commit, f.Name, f.Size, f.etag(),
-		c.scrub(cause.Error())}, "", "  ")
+	text, err := json.MarshalIndent(reason{r.ID, r.Commit, f.Name, f.Size, f.etag(), why}, "",
+		"  ")
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +101,7 @@ func (c *Client) quarantine(r *Repo, f File, from string, cause error) (string, 
 }
 
 // release takes content out of quarantine.
-func (c *Client) release(r *Repo, f File, to string) error {
+func (c cache) release(r *Repo, f File, to string) error {
 	path := c.quarantinePath(r.ID, f.etag(), f.Name)
 	if err := os.Rename(path, to); err != nil {
 		return err

@@ -70,8 +70,8 @@ const (
 	ProcessorConfig   = "processor_config.json"
 	TokenizerConfig   = "tokenizer_config.json"
 	TokensMap         = "special_tokens_map.json"
-
-	preprocessorConfig = "preprocessor_config.json"
+	// PreprocessorConfig shows that the model has a processor; it holds no template.
+	PreprocessorConfig = "preprocessor_config.json"
 )
 
 const jinjaSuffix = ".jinja"

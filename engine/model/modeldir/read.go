@@ -124,7 +124,7 @@ func (r *reader) processor(names []string) {
 			}
 		}
 	}
-	r.Processor = r.Processor || slices.Contains(names, preprocessorConfig)
+	r.Processor = r.Processor || slices.Contains(names, PreprocessorConfig)
 }
 
 // tokenizer reads the tokenizer's configuration and its map of special tokens.

@@ -90,7 +90,7 @@ func (b *Budget) Spend(waited time.Duration, came, requests int) error {
 	return nil
 }
 
-// ErrSilent is the cause with which a [Watchdog] ends a context.
+// ErrSilent is the usual cause with which a [Watchdog] ends a context.
 var ErrSilent = errors.New("stalled")
 
 // Watchdog ends a request whose server has been silent for too long.
@@ -100,12 +100,15 @@ type Watchdog struct {
 	cancel context.CancelCauseFunc
 }
 
-// Watch returns a context for a request, which ends where the server gives nothing for so long. The
-// watch begins at once.
-func Watch(ctx context.Context, idle time.Duration) (context.Context, *Watchdog) {
+// Watch returns a context for a request, which ends with a cause where the server gives nothing for
+// so long. The watch begins at once.
+func Watch(ctx context.Context, idle time.Duration, cause error) (context.Context, *Watchdog) {
 	watched, cancel := context.WithCancelCause(ctx)
-	return watched, &Watchdog{idle, time.AfterFunc(idle, func() { cancel(ErrSilent) }), cancel}
+	return watched, &Watchdog{idle, time.AfterFunc(idle, func() { cancel(cause) }), cancel}
 }
+
+// Seen begins the watch anew: something came.
+func (d *Watchdog) Seen() { d.timer.Reset(d.idle) }
 
 // Stop ends the watch, and the context.
 func (d *Watchdog) Stop() {
@@ -134,10 +137,10 @@ func (b *Body) Read(p []byte) (int, error) {
 	if b.late != nil {
 		return 0, b.late
 	}
-	b.Dog.timer.Reset(b.Dog.idle)
+	b.Dog.Seen()
 	start := b.Now()
 	n, err := b.ReadCloser.Read(p)
-	b.Dog.timer.Stop()
+	b.Dog.Rest()
 	b.late = b.Took(b.Now().Sub(start), n) // of the next read: bytes that have come count
 	if err != nil && err != io.EOF {
 		err = b.Fail(err)

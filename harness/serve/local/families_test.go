@@ -8,11 +8,11 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/openai"
-	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/serve/servetest"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/serve/live"
+	"github.com/goassay/assay/harness/serve/openai"
+	"github.com/goassay/assay/harness/testkit/double/servetest"
 )
 
 // TestFamilies puts the battery of assay probe to the server that runs the tiny model, with the

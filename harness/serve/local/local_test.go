@@ -19,12 +19,12 @@ import (
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/standard"
 	"github.com/goassay/assay/harness/serve"
+	"github.com/goassay/assay/harness/serve/live"
 	"github.com/goassay/assay/harness/serve/local"
-	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/serve/openai"
 )
 
 // turnEnd ends a turn of most families here, and of SmolLM2.
@@ -66,7 +66,7 @@ func load(t *testing.T, family, eos string,
 	src := engine.Source{Name: family, Text: string(text), BOS: subject.BOS, EOS: subject.EOS}
 	path := os.Getenv("ASSAY_MODEL")
 	if path == "" {
-		tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
+		tm, err := engine.Compile(t.Context(), src, engine.Options{Now: subject.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,8 @@ func load(t *testing.T, family, eos string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	tm, err := engine.Compile(src, engine.Options{Now: subject.Now, Vocabulary: v, Segments: true})
+	tm, err := engine.Compile(t.Context(), src, engine.Options{Now: subject.Now, Vocabulary: v,
+		Segments: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,8 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
-	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/serve"
+	"github.com/goassay/assay/harness/serve/openai"
 )
 
 // Backend is a server's raw completions.

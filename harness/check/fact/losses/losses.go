@@ -1,0 +1,141 @@
+// Package losses counts which texts of the conversations reached the prompt, and which did not.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package losses
+
+import (
+	"fmt"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// All counts the texts of all conversations.
+var All = probe.NewFact(take)
+
+// Forgotten returns the prompt of a conversation whose history the template does not write; false
+// where it does.
+func Forgotten(s *probe.Subject) (probe.Rendering, bool) {
+	f := forgotten.Of(s)
+	return f.prompt, f.ok
+}
+
+var forgotten = probe.NewFact(func(s *probe.Subject) (f struct {
+	prompt probe.Rendering
+	ok     bool
+}) {
+	f.prompt, f.ok = forgetful(s)
+	return f
+})
+
+// forgetful returns the prompt of a conversation of which the template writes the last question and
+// nothing of the first one and its answer, and knows no tools: it is for models that judge or
+// translate one text.
+func forgetful(s *probe.Subject) (probe.Rendering, bool) {
+	c := s.Template.Caps()
+	prompt, err := s.Fitted(sample.Talk(sample.User, sample.Answer, sample.LaterUser,
+		sample.AnswerOf("AGAINNEEDLE"),
+		chat.User("THIRDNEEDLE")), false, true)
+	return prompt, err == nil && !c.Tools && !c.ToolCalls && prompt.Has("THIRDNEEDLE") &&
+		!prompt.Has("USERNEEDLE") && !prompt.Has("ANSWERNEEDLE")
+}
+
+// Lost is a leaf that a conversation's prompt lacks.
+type Lost struct {
+	conversation.Leaf
+	In *prompts.Prompt
+}
+
+// Kind is the kind of message that the leaf is of.
+func (l Lost) Kind() conversation.Kind {
+	if l.Message < 0 {
+		return conversation.None
+	}
+	return l.In.Kinds[l.Message]
+}
+
+// Sort is a sort of leaf: its container, and its part in it.
+type Sort struct {
+	Kind conversation.Kind
+	Part conversation.Part
+}
+
+// Census counts the leaves of each sort that reached the prompt, and keeps those that did not, the
+// plainest conversation first.
+type Census struct {
+	Written map[Sort]int
+	lost    map[Sort][]Lost
+}
+
+// take looks for every leaf of every conversation.
+func take(s *probe.Subject) *Census {
+	c := &Census{map[Sort]int{}, map[Sort][]Lost{}}
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		found := t.Origins()
+		for _, l := range t.Leaves() {
+			leaf := Lost{l, t}
+			of := Sort{leaf.Kind(), l.Part}
+			_, there := found[prompts.OriginOf(l)]
+			if there && !l.Coded || t.Shows(l.Text) {
+				c.Written[of]++
+			} else {
+				c.lost[of] = append(c.lost[of], leaf)
+			}
+		}
+	}
+	return c
+}
+
+// Of returns the leaves of a kind of message that are lost, of any of the parts.
+func (c *Census) Of(kind conversation.Kind, parts ...conversation.Part) []Lost {
+	var all []Lost
+	for _, p := range parts {
+		all = append(all, c.lost[Sort{kind, p}]...)
+	}
+	return all
+}
+
+// FindLost reports leaves that are lost, once, with the first of them and how many there are.
+func (c *Census) FindLost(find probe.Finder, all []Lost) {
+	if len(all) == 0 {
+		return
+	}
+	first := all[0]
+	in := map[*prompts.Prompt]bool{}
+	for _, l := range all {
+		in[l.In] = true
+	}
+	at := probe.Nowhere
+	if pos, ok := first.In.Seen.Trace.Nearest(first.Path); ok {
+		at = probe.Where(pos)
+	}
+	find(at, "%s is missing: %s, %s\nlost "+
+		"in %s; first: %s", SubjectOf(first), first.Path, report.Quote(first.Text, 0),
+		probe.Plural(len(in), "conversation"), first.In.Name)
+}
+
+func SubjectOf(l Lost) string {
+	if l.Message < 0 {
+		return "of a tool the " + l.Part.String()
+	}
+	return fmt.Sprintf("of %s the %s", probe.Article(l.Kind().String()), l.Part)
+}
+
+// Alone reports whether a leaf is of the only instructions of a conversation, in first place.
+func (l Lost) Alone() bool {
+	for i, k := range l.In.Kinds {
+		if i > 0 && (k == conversation.System || k == conversation.Developer) {
+			return false
+		}
+	}
+	return l.Message == 0
+}

@@ -1,0 +1,254 @@
+// Package round looks at conversations whose parts come again: what a template writes around the
+// parts of one round it writes around those of the next.
+//
+// # Model
+//
+// [Find] renders requests with three equal rounds or items (package sent) and compares the
+// template's own text between the texts of the first one with that of the second. The last one may
+// differ, since templates treat what is after the last question otherwise. Digits are not compared:
+// calls may be numbered. A variable that is not set back, an index that is off by one or a
+// condition on a position shows as a [Difference].
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package round
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
+)
+
+// Difference is own text of a template that is not the same in two rounds.
+type Difference struct {
+	In            string // the conversation in words
+	Before, After string // the texts between which it is, in the second round
+	First, Second string // the own text in either round
+	Input         chattemplate.Input
+	Off           int // of the second in the prompt
+}
+
+// neutral is the view in which the conversations are rendered: they are the same in all. Reasoning
+// has every name under which a template may read it.
+var neutral = view.View{ParseArguments: true,
+	Reasoning: []string{"reasoning_content", "reasoning", "thinking"}}
+
+// Find returns the differences, one at most for each conversation.
+func Find(t *chattemplate.Template) []Difference {
+	var all []Difference
+	for _, r := range sent.Repeated() {
+		in, _ := neutral.Input(r.Request, false)
+		prompt, err := t.Render(in)
+		if err != nil {
+			continue // other rules are about it
+		}
+		if d, ok := compare(r, prompt); ok {
+			d.In, d.Input = r.Name, in
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// plain returns own text without what differs from round to round: numbers and thoughts.
+func plain(text string, r sent.Rounds) string {
+	for _, thought := range r.Thoughts {
+		text = strings.ReplaceAll(text, thought, "")
+	}
+	return digits.ReplaceAllString(text, "0")
+}
+
+// compare compares the own text of the first two rounds.
+func compare(r sent.Rounds, prompt string) (Difference, bool) {
+	first, at, ok := gaps(prompt, 0, r.Rounds[0], r.Rounds[1][0])
+	if !ok {
+		return Difference{}, false
+	}
+	second, _, ok := gaps(prompt, at, r.Rounds[1], r.Rounds[2][0])
+	if !ok {
+		return Difference{}, false
+	}
+	if _, ok := find(prompt, 0, r.Last); !ok {
+		return Difference{}, false
+	}
+	texts := append(append(sent.Round{}, r.Rounds[1]...), r.Rounds[2][0])
+	for i := range first { // there are as many in the second round
+		one, two := first[i].text, second[i].text
+		if plain(one, r) != plain(two, r) {
+			return Difference{Before: texts[i], After: texts[i+1], First: one, Second: two,
+				Off: second[i].at}, true
+		}
+	}
+	return Difference{}, false
+}
+
+// gap is own text after one text and before the next.
+type gap struct {
+	text string
+	at   int
+}
+
+// gaps returns the own text between the texts of a round, and before the text after it; false where
+// the prompt has not each of them once, in order, from an offset on.
+func gaps(prompt string, from int, r sent.Round, next string) (all []gap, end int, ok bool) {
+	end = -1
+	for _, text := range append(append(sent.Round{}, r...), next) {
+		at, ok := find(prompt, from, text)
+		if !ok {
+			return nil, 0, false
+		}
+		if end >= 0 {
+			all = append(all, gap{prompt[end:at], end})
+		}
+		end, from = at+len(text), at
+	}
+	return all, from, true
+}
+
+// find returns where the only occurrence of a text is; false where it is not after an offset, or
+// there are others.
+func find(prompt string, from int, text string) (int, bool) {
+	at := strings.Index(prompt, text)
+	return at, at >= from && strings.LastIndex(prompt, text) == at
+}
+
+// Missing is a header that the prompt for the next answer lacks after a tool's result, though an
+// answer that follows a result has it in the history.
+type Missing struct {
+	Header string
+	Input  chattemplate.Input
+	Off    int // the end of the prompt
+}
+
+// Unprompted looks whether the prompt for an answer begins it after a result as it does after a
+// question.
+func Unprompted(t *chattemplate.Template) (Missing, bool) {
+	asked, told := sent.Prompted()
+	render := func(request ordered.Value) (chattemplate.Input, string) {
+		in, _ := neutral.Input(request, false)
+		prompt, err := t.Render(in)
+		if err != nil {
+			return in, ""
+		}
+		return in, prompt
+	}
+	_, question := render(asked.Question)
+	in, result := render(asked.Result)
+	_, history := render(told)
+	afterQuestion, ok := between(question, asked.Asked, "")
+	afterResult, also := between(result, asked.Told, "")
+	turn, both := between(history, asked.Asked, asked.Answer)
+	answer, all := between(history, asked.Told, asked.Later)
+	if !ok || !also || !both || !all {
+		return Missing{}, false
+	}
+	header := strings.TrimSpace(source.CommonSuffix(turn, answer))
+	if !strings.ContainsFunc(header, unicode.IsLetter) || !strings.Contains(afterQuestion,
+		header) ||
+		strings.Contains(afterResult, header) {
+		return Missing{}, false
+	}
+	return Missing{Header: header, Input: in, Off: len(result)}, true
+}
+
+// between returns the text of a prompt after one text and before another one; "" is the end.
+func between(prompt, after, before string) (string, bool) {
+	_, rest, ok := strings.Cut(prompt, after)
+	if before == "" || !ok {
+		return rest, ok
+	}
+	text, _, ok := strings.Cut(rest, before)
+	return text, ok
+}
+
+// Escape is an escape that a template writes in place of the character, such as a backslash and an
+// n for a line feed.
+type Escape struct {
+	Text  string // the own text around it
+	Input chattemplate.Input
+	Off   int
+}
+
+// Escaped looks for escapes in the own text after the first question.
+func Escaped(t *chattemplate.Template) (Escape, bool) {
+	for _, r := range sent.Repeated() {
+		in, _ := neutral.Input(r.Request, false)
+		prompt, err := t.Render(in)
+		if err != nil {
+			continue
+		}
+		from, ok := find(prompt, 0, r.Rounds[0][0])
+		if !ok {
+			continue
+		}
+		for _, escape := range []string{`\n`, `\t`} {
+			if i := strings.Index(prompt[from:], escape); i >= 0 {
+				at := from + i
+				return Escape{Text: prompt[max(from, at-40):min(len(prompt), at+20)], Input: in,
+					Off: at}, true
+			}
+		}
+	}
+	return Escape{}, false
+}
+
+// Misattribution is a result that stands after the name or id of another call.
+type Misattribution struct {
+	Result, Name string
+	Input        chattemplate.Input
+	Prompt       string
+	Off          int // of the result
+}
+
+// Attribute looks for results that are attributed to another call, in a message with two calls
+// whose results come in either order.
+func Attribute(t *chattemplate.Template) (Misattribution, bool) {
+	base, swapped := sent.Swapped()
+	for _, request := range []ordered.Value{base, swapped} {
+		in, _ := neutral.Input(request, false)
+		prompt, err := t.Render(in)
+		if err != nil {
+			continue
+		}
+		if m, ok := attributed(request, prompt); ok {
+			m.Input, m.Prompt = in, prompt
+			return m, true
+		}
+	}
+	return Misattribution{}, false
+}
+
+// attributed looks at the names and ids between the two results: the nearest one before the second
+// must be its own. Before the first one may stand what the template writes after a call.
+func attributed(request ordered.Value, prompt string) (Misattribution, bool) {
+	var results []ordered.Value
+	for _, m := range request.At("messages").Items() {
+		if m.At("role").Text() == "tool" {
+			results = append(results, m)
+		}
+	}
+	first, second := results[0].At("content").Text(), results[1].At("content").Text()
+	from, ok := find(prompt, 0, first)
+	at, also := find(prompt, from, second)
+	if !ok || !also {
+		return Misattribution{}, false
+	}
+	between := prompt[from:at]
+	for _, key := range []string{"name", "tool_call_id"} {
+		own, other := results[1].At(key).Text(), results[0].At(key).Text()
+		if i := strings.LastIndex(between, other); i > strings.LastIndex(between, own) &&
+			!strings.Contains(prompt[at:], own) {
+			return Misattribution{Result: second, Name: other, Off: at}, true
+		}
+	}
+	return Misattribution{}, false
+}

@@ -1,0 +1,355 @@
+// Package variant compares the prompts of requests that say the same thing in different spellings,
+// as inference engines render them.
+//
+// # Model
+//
+// [Judge] renders each request of package sent, and the plainer one beside it, in every view of
+// package view. Where the two prompts are not related as those of a healthy template are, that is a
+// [Fault]. It needs no knowledge of the template: the plain request is the expectation.
+//
+// # Complexity
+//
+// Views that make the same input of a request share its render. There are some 40 spellings and 7
+// views; a template is rendered about 150 times.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package variant
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
+	"github.com/goassay/assay/harness/report"
+)
+
+// Kind is what happens to a request.
+type Kind uint8
+
+// The kinds of faults, the worst first.
+const (
+	Crashed Kind = iota // it ends in an error that the template does not word
+	Refused             // it ends in an error in the template's words
+	Lost                // a text of it is missing
+	Doubled             // a text of it, or a marker, stands more often than in the plain prompt
+	Changed             // its prompt differs from that of the plain request
+	Ignored             // its prompt is that of the plain request, and must not be
+)
+
+func (k Kind) String() string {
+	return [...]string{"crashed", "refused", "lost", "doubled", "changed", "ignored"}[k]
+}
+
+// Fault is what happens to a spelling and not to the plain request.
+type Fault struct {
+	Kind  Kind
+	In    sent.Spelling
+	Views []view.View // that show it
+	Err   error       // of Crashed and Refused
+	Text  string      // of Lost and Doubled: which text
+	Want  string      // the prompt of the plain request, "" where there is none
+	Got   string      // the prompt of the spelling
+	// Off is the first byte of Got that is not as in Want, and WantOff where that is in Want.
+	Off, WantOff int
+	Input        chattemplate.Input
+}
+
+// Faults are those of the template under check.
+var Faults = probe.NewFact(func(s *probe.Subject) []Fault {
+	parts, _ := s.Template.Caps().Supports("supports_typed_content")
+	return Judge(s.Template.ChatTemplate(), parts)
+})
+
+// Sandboxed reports whether a request crashes because the template changes its input, which only
+// some engines forbid.
+func (f Fault) Sandboxed() bool {
+	return f.Kind == Crashed && jinja.Class(f.Err) == "SecurityError"
+}
+
+// judge renders for one template.
+type judge struct {
+	t     *chattemplate.Template
+	done  map[key]result
+	views []view.View
+	parts bool // whether the template takes content in parts
+}
+
+// key is a render: its input as JSON, and the sandbox.
+type key struct {
+	immutable bool
+	input     string
+}
+
+type result struct {
+	text string
+	err  error
+}
+
+// errRefused is the error of a request that the engine refuses before the template sees it.
+var errRefused = errors.New("the engine refuses the request")
+
+// Judge returns the faults of a template, those of a spelling together. Parts reports whether the
+// template takes content in parts.
+func Judge(t *chattemplate.Template, parts bool) []Fault {
+	j := &judge{t: t, done: map[key]result{}, views: view.Views(), parts: parts}
+	var faults []Fault
+	for _, s := range sent.Plain() {
+		faults = append(faults, j.plain(s)...)
+	}
+	for _, s := range sent.All() {
+		faults = append(faults, j.spelling(s)...)
+	}
+	return faults
+}
+
+// plain returns the faults of a plain request: it crashes in some views and not in others.
+func (j *judge) plain(s sent.Spelling) []Fault {
+	var faults []Fault
+	renders := false
+	for _, v := range j.views {
+		in, got := j.render(v, s.Plain)
+		if got.err == nil {
+			renders = true
+		} else if got.err == errRefused {
+			continue
+		} else if f, _ := compare(s, result{}, got); f.Kind == Crashed {
+			f.Input = in
+			faults = join(faults, f, s, v)
+		}
+	}
+	if !renders {
+		return nil // it is no matter of views
+	}
+	return faults
+}
+
+// join adds a fault to those of a spelling: the same in another view is the same fault.
+func join(faults []Fault, f Fault, s sent.Spelling, v view.View) []Fault {
+	for i := range faults {
+		if old := &faults[i]; old.Kind == f.Kind && old.Text == f.Text &&
+			(f.Err == nil || f.Err.Error() == old.Err.Error()) {
+			old.Views = append(old.Views, v)
+			return faults
+		}
+	}
+	f.In, f.Views = s, []view.View{v}
+	return append(faults, f)
+}
+
+// spelling returns the faults of one spelling, one for each kind and text.
+func (j *judge) spelling(s sent.Spelling) []Fault {
+	var faults []Fault
+	for _, v := range j.views {
+		_, plain := j.render(v, s.Plain)
+		if plain.err != nil || !j.takes(v, s, plain) {
+			continue
+		}
+		in, got := j.render(v, s.Sent)
+		if got.err == errRefused {
+			continue
+		}
+		if f, ok := compare(s, plain, got); ok {
+			f.Input = in
+			faults = join(faults, f, s, v)
+		}
+	}
+	return faults
+}
+
+// printed matches a part of content that is printed as a value.
+var printed = regexp.MustCompile(`['"]type['"]: ?['"]`)
+
+// takes reports whether the template takes the feature that a spelling is about.
+func (j *judge) takes(v view.View, s sent.Spelling, plain result) bool {
+	if !s.Unlike.IsNull() {
+		_, other := j.render(v, s.Unlike)
+		if other.err != nil || other.text == plain.text || printed.MatchString(plain.text) {
+			return false
+		}
+	}
+	if s.Relation == sent.Shown {
+		return strings.Contains(plain.text, s.Shows)
+	}
+	for _, text := range texts(s.Plain) {
+		if s.Relation == sent.Whole && strings.Count(plain.text, text) != 1 {
+			return false
+		}
+	}
+	// a template that drops the text beside a call drops the reasoning in it, too
+	return s.Relation != sent.Inline ||
+		strings.Contains(plain.text, s.Plain.At("messages").Items()[1].At("content").Text())
+}
+
+// described is a text that a template writes which describes the parameters of tools.
+const described = "How far ahead to look."
+
+// render renders a request in a view.
+func (j *judge) render(v view.View, request ordered.Value) (chattemplate.Input, result) {
+	in, ok := v.Input(request, j.parts)
+	if !ok {
+		return in, result{err: errRefused}
+	}
+	k := key{v.Immutable, j.t.Vars(in).String()}
+	r, done := j.done[k]
+	if !done {
+		r.text, r.err = v.Render(j.t, in)
+		j.done[k] = r
+	}
+	return in, r
+}
+
+// compare returns the fault of a prompt, if it has one.
+func compare(s sent.Spelling, plain, got result) (Fault, bool) {
+	f := Fault{Err: got.err, Want: plain.text, Got: got.text}
+	if got.err != nil {
+		f.Kind = Crashed
+		if jinja.Class(got.err) == "TemplateError" {
+			f.Kind = Refused
+		}
+		return f, true
+	}
+	switch s.Relation {
+	case sent.Whole:
+		return f.whole(s)
+	case sent.Inline:
+		return f.inline(s)
+	case sent.Later:
+		return f.later(s)
+	case sent.Shown:
+		f.Kind = Ignored
+		return f, f.Want == f.Got
+	}
+	for _, name := range s.Names {
+		f.Want = strings.ReplaceAll(f.Want, name[0], name[1])
+		f.Got = strings.ReplaceAll(f.Got, name[0], name[1])
+	}
+	if f.Want == f.Got {
+		return f, false
+	}
+	f.Kind, f.Off = Changed, report.Parting(f.Want, f.Got)
+	f.WantOff = f.Off
+	for _, text := range texts(s.Plain) {
+		switch was, is := strings.Count(f.Want, text), strings.Count(f.Got, text); {
+		case is < was:
+			f.Kind, f.Text = Lost, text
+			return f, true
+		case is > was:
+			f.Kind, f.Text = Doubled, text
+		}
+	}
+	return f, true
+}
+
+// whole demands that a prompt has every text of its request once, and in order.
+func (f Fault) whole(s sent.Spelling) (Fault, bool) {
+	for _, text := range texts(s.Sent) {
+		n := strings.Count(f.Got, text)
+		if n == 1 {
+			continue
+		}
+		if f.Kind, f.Text = Lost, text; n > 1 {
+			f.Kind = Doubled
+		}
+		f.Off = report.Parting(f.Want, f.Got)
+		f.WantOff = f.Off
+		return f, true
+	}
+	return f, false
+}
+
+// The markers of reasoning that a client may have sent within the content.
+const opener, closer = "<think>", "</think>"
+
+// inline demands that the answer stays, that the reasoning is not written twice, nor lost where the
+// plain prompt has it, and that no marker of it is left over. A request that says the reasoning
+// twice may be written so.
+func (f Fault) inline(s sent.Spelling) (Fault, bool) {
+	f.Off = report.Parting(f.Want, f.Got)
+	f.WantOff = f.Off
+	request := s.Sent.String()
+	for _, text := range texts(s.Plain) {
+		was, is := strings.Count(f.Want, text), strings.Count(f.Got, text)
+		switch {
+		case is < was:
+			f.Kind, f.Text = Lost, text
+			return f, true
+		case is > max(was, strings.Count(request, text)):
+			f.Kind, f.Text = Doubled, text
+			return f, true
+		}
+	}
+	if strings.Contains(request, `"reasoning_content"`) {
+		return f, false
+	}
+	want, got := turn(s.Plain, f.Want), turn(s.Plain, f.Got)
+	for _, marker := range []string{closer, opener} {
+		if strings.Count(got, marker) > max(strings.Count(want, marker), 1) {
+			f.Kind, f.Text = Doubled, marker
+			return f, true
+		}
+	}
+	return f, false
+}
+
+// later demands that the prompts are the same after the first question, unless the tools are
+// described there.
+func (f Fault) later(s sent.Spelling) (Fault, bool) {
+	question := s.Plain.At("messages").Items()[0]
+	if question.At("role").Text() != "user" {
+		question = s.Plain.At("messages").Items()[1]
+	}
+	_, want, ok := strings.Cut(f.Want, question.At("content").Text())
+	_, got, also := strings.Cut(f.Got, question.At("content").Text())
+	if !ok || !also || want == got || strings.Contains(got, described) {
+		return f, false
+	}
+	f.Kind = Changed
+	f.Off = len(f.Got) - len(got) + report.Parting(want, got)
+	f.WantOff = len(f.Want) - len(want) + report.Parting(want, got)
+	return f, true
+}
+
+// turn is the stretch of a prompt between the first text of a request and its last one.
+func turn(request ordered.Value, prompt string) string {
+	all := texts(request)
+	_, rest, _ := strings.Cut(prompt, all[0])
+	if i := strings.LastIndex(rest, all[len(all)-1]); i >= 0 {
+		return rest[:i]
+	}
+	return rest
+}
+
+// texts returns the texts of a request: of its documents, and of its messages content, reasoning
+// and the values of arguments that are strings.
+func texts(request ordered.Value) []string {
+	var all []string
+	add := func(v ordered.Value) {
+		if v.Kind() == ordered.String && v.Text() != "" {
+			all = append(all, v.Text())
+		}
+	}
+	for _, d := range request.At("documents").Items() {
+		add(d.At("text"))
+	}
+	for _, m := range request.At("messages").Items() {
+		add(m.At("reasoning_content"))
+		add(m.At("content"))
+		for _, part := range m.At("content").Items() {
+			add(part.At("text"))
+		}
+		for _, c := range m.At("tool_calls").Items() {
+			for _, a := range c.At("function", "arguments").Members() {
+				add(a.Value)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,13 @@
+package probe
+
+import ()
+
+// The groups of rules.
+const (
+	GroupCompile = "compile" // it compiles and renders
+	GroupVerify  = "verify"  // the analysis holds in a round trip
+	GroupStream  = "stream"  // streaming equals non-streaming, and the delta protocol is kept
+	GroupLeak    = "leak"    // no marker leaks
+	GroupGrammar = "grammar" // grammar and parser agree
+	GroupLint    = "lint"    // everything else
+)

@@ -1,0 +1,49 @@
+package probe
+
+import (
+	"errors"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// TooCostly is the rule of a template whose renders met their limit: its finding voids those of the
+// others.
+const TooCostly = "A056"
+
+// Unjudged tells that a rule is not judged, and why.
+func Unjudged(find Finder, why error) { find(Nowhere, "%w", rule.NotJudged{Why: why}) }
+
+// Judged reports whether probes rendered; where one did not, the rule is not judged.
+func Judged(find Finder, probes ...error) bool {
+	for _, err := range probes {
+		if err != nil {
+			Unjudged(find, err)
+			return false
+		}
+	}
+	return true
+}
+
+// Supports reports whether the template has a capability that a rule is about; where that is not
+// known, the rule is not judged.
+func (s *Subject) Supports(find Finder, capability string) bool {
+	c := s.Template.Caps()
+	if err := c.WhyUnjudged(capability); err != nil {
+		Unjudged(find, err)
+		return false
+	}
+	has, _ := c.Supports(capability)
+	return has
+}
+
+const (
+	DescribesTools = "supports_tools"
+	ReplaysCalls   = "supports_tool_calls"
+)
+
+// Worded reports whether the template refused in its own words.
+func Worded(err error) bool { return jinja.Class(err) == "TemplateError" }
+
+// ErrCut is why nothing is judged of a template whose renders were cut off.
+var ErrCut = errors.New("the look at the template was cut off, see " + TooCostly)

@@ -1,0 +1,196 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/report"
+)
+
+// Lacks returns the needles that a prompt does not have.
+func (r Rendering) Lacks(needles ...string) []string {
+	var gone []string
+	for _, needle := range needles {
+		if !strings.Contains(r.Text, needle) {
+			gone = append(gone, needle)
+		}
+	}
+	return gone
+}
+
+// Has reports whether a prompt has a text.
+func (r Rendering) Has(text string) bool { return strings.Contains(r.Text, text) }
+
+// Quote shows a prompt around a text in it.
+func (r Rendering) Quote(text string) string {
+	return report.Quote(r.Text, strings.Index(r.Text, text))
+}
+
+// Where is a place in a template, a byte offset into its source. A finding is placed where the
+// template wrote the wrong text, or where it last looked at the text that it should have written.
+type Where int
+
+// Nowhere is the template as a whole, unless the finding's error has a place of its own.
+const Nowhere Where = -1
+
+// Rendering is a prompt, with the input that it was rendered for.
+type Rendering struct {
+	Text    string
+	Program *chattemplate.Template
+	In      chattemplate.Input
+}
+
+// Render renders an input.
+func (s *Subject) Render(in chattemplate.Input) (Rendering, error) {
+	text, err := s.Template.ChatTemplate().Render(in)
+	return s.Rendered(text, in), err
+}
+
+// Rendered returns the prompt that an input has been rendered to.
+func (s *Subject) Rendered(text string, in chattemplate.Input) Rendering {
+	return Rendering{text, s.Template.ChatTemplate(), in}
+}
+
+// Ask renders a request as the engine does, fitted to the template.
+func (s *Subject) Ask(r chat.Request) (Rendering, error) {
+	return s.Render(s.Template.Caps().Fit(r).Input)
+}
+
+// Observe renders again, with provenance; a rule asks for it only where it has found something.
+func (r Rendering) Observe() (chattemplate.Observation, bool) {
+	if r.Program == nil {
+		return chattemplate.Observation{}, false
+	}
+	o, err := r.Program.Observe(r.In)
+	return o, err == nil
+}
+
+// At is the place that wrote a byte; for the end of the text, its last byte.
+func (r Rendering) At(off int) Where {
+	o, ok := r.Observe()
+	if !ok {
+		return Nowhere
+	}
+	return WrittenAt(o, off)
+}
+
+// WrittenAt is the place that wrote a byte of a prompt; for the end of the text, its last byte.
+func WrittenAt(o chattemplate.Observation, off int) Where {
+	if pos, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
+		return Where(pos)
+	}
+	return Nowhere
+}
+
+// Of is the place that wrote a text, the first one.
+func (r Rendering) Of(text string) Where {
+	if i := strings.Index(r.Text, text); i >= 0 {
+		return r.At(i)
+	}
+	return Nowhere
+}
+
+// Near is the place that last looked at a text of the input, a value or a key, or at its
+// neighbours.
+func (r Rendering) Near(text string) Where {
+	if r.Program == nil {
+		return Nowhere
+	}
+	path := pathOf(r.Program.Vars(r.In), text)
+	if path == "" {
+		return Nowhere
+	}
+	o, _ := r.Program.Observe(r.In) // the trace is there even where rendering fails
+	if pos, ok := o.Trace.Nearest(path); ok {
+		return Where(pos)
+	}
+	return Nowhere
+}
+
+// pathOf is the path of the first string or key in a value that contains a text, "" where there is
+// none.
+func pathOf(v ordered.Value, text string) string {
+	for _, m := range v.Members() {
+		if path, ok := pathIn(m.Value, m.Key, text); ok {
+			return path
+		}
+	}
+	return ""
+}
+
+func pathIn(v ordered.Value, path, text string) (string, bool) {
+	if v.Kind() == ordered.String && strings.Contains(v.Text(), text) {
+		return path, true
+	}
+	for _, m := range v.Members() {
+		inner := path + "." + m.Key
+		if m.Key == text {
+			return inner, true
+		}
+		if found, ok := pathIn(m.Value, inner, text); ok {
+			return found, true
+		}
+	}
+	for i, item := range v.Items() {
+		if found, ok := pathIn(item, fmt.Sprintf("%s[%d]", path, i), text); ok {
+			return found, true
+		}
+	}
+	return "", false
+}
+
+// place is where a finding is, and its text without the place. An error with a place in the
+// template has the last word.
+func (s *Subject) place(at Where, err error) (rule.Place, string) {
+	place, text := Place(s.Source, err)
+	if place == (rule.Place{File: s.Source.File}) && at >= 0 {
+		place = PlaceAt(s.Source, int(at))
+	}
+	return place, text
+}
+
+// Place returns the place of an error in a template, and its message without the place; for an
+// error that has no place there, the template as a whole.
+func Place(src subject.Source, err error) (rule.Place, string) {
+	for _, e := range Positioned(err, nil) {
+		if e.Src != nil && e.Src.Name == src.Name {
+			return PlaceAt(src, e.Off), strings.Replace(err.Error(), e.Error(), e.Msg, 1)
+		}
+	}
+	return rule.Place{File: src.File}, err.Error()
+}
+
+// PlaceAt returns the place of a byte offset of a template.
+func PlaceAt(src subject.Source, off int) rule.Place {
+	at := rule.At(src.File, src.Places(), off)
+	// the file has the template as a string
+	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok {
+		at.Part = fmt.Sprintf("%s:%d:%d", part, at.Line, at.Col)
+		at.Line, at.Col = 0, 0
+	}
+	return at
+}
+
+// Positioned are the positioned errors in an error's tree, the outermost first.
+func Positioned(err error, found []*source.Error) []*source.Error {
+	if e, ok := err.(*source.Error); ok {
+		found = append(found, e)
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			found = Positioned(inner, found)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			found = Positioned(inner, found)
+		}
+	}
+	return found
+}

@@ -1,0 +1,162 @@
+package rule
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+)
+
+// Check is a rule with the function that looks for its fault in a subject of the type S, where At
+// is a place in that.
+type Check[S, At any] struct {
+	Rule
+	Group string // a column of the matrix
+	// Supersedes are the ids of rules that stay silent where this one finds something: they would
+	// report the same cause again.
+	Supersedes []string
+	// Requires are the ids of rules whose findings Find asks for.
+	Requires []string
+	// Unsuppressible tells that no suppression silences the rule.
+	Unsuppressible bool
+	Find           func(S, Finder[At])
+}
+
+// Finder takes the findings of a rule: where, and a sentence, with evidence on further lines. An
+// error in the arguments that has a place of its own may have the last word on that
+// ([Scope].Place). An error [NotJudged] in the arguments makes no finding: the rule is not judged.
+type Finder[At any] func(at At, format string, args ...any)
+
+// Fault is a finding of a rule before it has a place in a file, or why the rule was not judged: an
+// error [NotJudged].
+type Fault[At any] struct {
+	At  At
+	Err error
+}
+
+// Judged reports whether it is a finding.
+func (f Fault[At]) Judged() bool { return !errors.As(f.Err, new(NotJudged)) }
+
+// Scope holds the members that the results of checks on one subject share.
+type Scope[At any] struct {
+	Suite string
+	File  string // where results are that passed
+	// Place says where a finding is, and its text beside that.
+	Place func(At, error) (Place, string)
+	// Suppressed reports whether findings of a rule are silenced; where one might be and is not,
+	// note says so. nil: none is.
+	Suppressed func(id string) (silenced bool, note string)
+}
+
+// Run runs one check alone.
+func (c *Check[S, At]) Run(subject S, scope Scope[At]) []Result {
+	r := Runner[S, At]{Checks: []*Check[S, At]{c}, Subject: subject, Scope: scope}
+	return r.Run(c)
+}
+
+// Runner runs checks on one subject, each at most once.
+type Runner[S, At any] struct {
+	Checks  []*Check[S, At]
+	Subject S
+	Scope   Scope[At]
+
+	looks map[string]*look[At]
+}
+
+// look is what a check found.
+type look[At any] struct {
+	found []Fault[At]
+	crash string // a panic with its stack; "" where there was none
+}
+
+// Findings returns the findings of the check with an id: none where another check supersedes it,
+// and none where it is not judged.
+func (r *Runner[S, At]) Findings(id string) []Fault[At] {
+	i := slices.IndexFunc(r.Checks, func(c *Check[S, At]) bool { return c.ID == id })
+	if i < 0 || r.superseded(id) {
+		return nil
+	}
+	var found []Fault[At]
+	for _, f := range r.look(r.Checks[i]).found {
+		if f.Judged() {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// superseded reports whether a check that found something says the same as another one would.
+func (r *Runner[S, At]) superseded(id string) bool {
+	return slices.ContainsFunc(r.Checks, func(c *Check[S, At]) bool {
+		return slices.Contains(c.Supersedes, id) && len(r.Findings(c.ID)) > 0
+	})
+}
+
+// look runs a check, guarded: a panic is a bug of the engine.
+func (r *Runner[S, At]) look(c *Check[S, At]) (one *look[At]) {
+	if known, ok := r.looks[c.ID]; ok {
+		return known
+	}
+	one = new(look[At])
+	if r.looks == nil {
+		r.looks = map[string]*look[At]{}
+	}
+	r.looks[c.ID] = one
+	defer func() {
+		if p := recover(); p != nil {
+			one.crash = fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	c.Find(r.Subject, func(at At, format string, args ...any) {
+		one.found = append(one.found, Fault[At]{at, fmt.Errorf(format, args...)})
+	})
+	return one
+}
+
+// Run runs a check and returns its results. A panic is a finding of the rule that showed it.
+func (r *Runner[S, At]) Run(c *Check[S, At]) []Result {
+	if r.superseded(c.ID) {
+		return r.results(c, nil, "")
+	}
+	one := r.look(c)
+	return r.results(c, one.found, one.crash)
+}
+
+// Unjudged returns the results of a check that nobody ran, and why.
+func (r *Runner[S, At]) Unjudged(c *Check[S, At], at At, why error) []Result {
+	return r.results(c, []Fault[At]{{at, NotJudged{why}}}, "")
+}
+
+// results makes results of the findings of a check.
+func (r *Runner[S, At]) results(c *Check[S, At], all []Fault[At], crash string) []Result {
+	var found Findings
+	for _, f := range all {
+		place, text := r.Scope.Place(f.At, f.Err)
+		if r.Scope.Suppressed != nil && !c.Unsuppressible {
+			silenced, note := r.Scope.Suppressed(c.ID)
+			if silenced {
+				continue
+			}
+			text += note
+		}
+		if f.Judged() {
+			found.Add(place, text)
+		} else {
+			found.Unjudged(place, text)
+		}
+	}
+	if crash != "" {
+		found.Add(Place{File: r.Scope.File}, crash)
+	}
+	return c.Rule.Results(Result{Suite: r.Scope.Suite, Group: c.Group,
+		Place: Place{File: r.Scope.File}}, &found)
+}
+
+// Declared returns the rules of checks.
+func Declared[S, At any](checks []*Check[S, At]) []Rule {
+	rules := make([]Rule, len(checks))
+	for i := range checks {
+		rules[i] = checks[i].Rule
+	}
+	return rules
+}

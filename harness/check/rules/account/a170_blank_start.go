@@ -1,0 +1,35 @@
+package account
+
+import (
+	"github.com/goassay/assay/harness/check/fact/account"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// BlankStart is the rule A170: the prompt begins with white space before its first marker.
+var BlankStart = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A170", Name: "blank-start", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "The prompt begins with white space before its first marker.",
+		Damage: "A token that no conversation of the training began with stands before the " +
+			"first one, or between two tokens that mark the start.",
+		Fix: "Let the blocks before the first text eat the white space after them: " +
+			"write -%} at their ends.",
+	},
+	Group: probe.GroupLint,
+	Find:  findBlankStart,
+}
+
+func findBlankStart(s *probe.Subject, find probe.Finder) {
+	b, ok := account.BlankStart(account.Entries.Of(s))
+	if !ok {
+		return
+	}
+	which := "every prompt begins"
+	if b.Some {
+		which = "a prompt begins"
+	}
+	find(b.In.At(0), "%s with %q before its first marker: %s\nrequest: %s", which, b.Text,
+		report.Quote(b.In.Seen.String, 0), b.In.Name)
+}

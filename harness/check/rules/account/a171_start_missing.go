@@ -1,0 +1,31 @@
+package account
+
+import (
+	"github.com/goassay/assay/harness/check/fact/account"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// StartMissing is the rule A171: the marker with which prompts begin is missing for some requests.
+var StartMissing = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A171", Name: "start-missing", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "The marker with which prompts begin is missing for some requests.",
+		Damage: "A conversation without instructions begins without the token with which " +
+			"every conversation of the training began.",
+		Fix: "Write the marker before the first branch, or in each of its branches.",
+	},
+	Group:    probe.GroupLint,
+	Requires: []string{"A125"},
+	Find:     findStartMissing,
+}
+
+func findStartMissing(s *probe.Subject, find probe.Finder) {
+	b, ok := account.StartMissing(account.Entries.Of(s))
+	if !ok || s.Fires("A125") {
+		return
+	}
+	find(b.In.At(0), "the prompt for %s does not begin with %s, as the one for %s does: %s",
+		b.In.Name, b.Marker, b.With.Name, report.Quote(b.In.Seen.String, 0))
+}

@@ -1,0 +1,32 @@
+package calls
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// ArgumentsDoubleEncoded is the rule A018: arguments that come as a string, as OpenAI's API sends
+// them, are printed as a quoted string.
+var ArgumentsDoubleEncoded = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A018", Name: "arguments-double-encoded", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "Arguments that come as a string, as OpenAI's API sends them, are printed as a " +
+			"quoted string.",
+		Damage: "The model sees \"{\\\"city\\\": ...}\" in its history and answers in kind.",
+		Fix:    "Print arguments with tojson only if they are not a string.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkStringArguments,
+}
+
+func checkStringArguments(s *probe.Subject, find probe.Finder) {
+	if !s.Supports(find, probe.ReplaysCalls) {
+		return
+	}
+	prompt, err := s.WithArguments(sample.ArgumentsText)
+	if quoted := `\"city\"`; err == nil && prompt.Has(quoted) {
+		find(prompt.Of(quoted), "arguments that come as a string are "+
+			"quoted again: %s", prompt.Quote(quoted))
+	}
+}

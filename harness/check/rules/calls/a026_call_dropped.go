@@ -1,0 +1,50 @@
+package calls
+
+import (
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// CallDropped is the rule A026: of two calls in a message only one is written, or the message is
+// refused.
+var CallDropped = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A026", Name: "call-dropped", Severity: rule.Warning, Harm: rule.Lost,
+		Short:  "Of two calls in a message only one is written, or the message is refused.",
+		Damage: "Agents that call tools in parallel lose calls, or get an error.",
+		Fix:    "Write all calls in a loop.",
+	},
+	Group:      probe.GroupLint,
+	Supersedes: []string{"A165"},
+	Find:       checkCalls,
+}
+
+func checkCalls(s *probe.Subject, find probe.Finder) {
+	if !s.Supports(find, probe.ReplaysCalls) {
+		return
+	}
+	with := func(calls ...ordered.Value) (probe.Rendering, error) {
+		return s.Fitted(sample.Talk(sample.User, sample.CallTurnOf(calls...)), false, false)
+	}
+	prompt, err := with(sample.Call, sample.LaterCall)
+	if err != nil {
+		find(probe.Nowhere, "a message with two calls is refused: %w", err)
+		return
+	}
+	// A name may be written changed: a call is missing if the prompt is the same without it.
+	var gone []string
+	for _, call := range [...]struct {
+		name  string
+		other ordered.Value
+	}{{"get_weather", sample.LaterCall}, {"list_notes", sample.Call}} {
+		if without, err := with(call.other); !prompt.Has(call.name) && err == nil &&
+			without.Text == prompt.Text {
+			gone = append(gone, call.name)
+		}
+	}
+	if gone != nil {
+		find(prompt.Near(gone[0]), "of two calls %q is missing", gone)
+	}
+}

@@ -1,0 +1,39 @@
+package calls
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// ArgumentsRefused is the rule A036: arguments of one of the two forms, string or object, end in an
+// error.
+var ArgumentsRefused = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A036", Name: "arguments-refused", Severity: rule.Warning, Harm: rule.Crashed,
+		Short: "Arguments of one of the two forms, string or object, end in an error.",
+		Damage: "The template works in the server that it was written for and fails in the next " +
+			"one.",
+		Fix: "Ask {% if arguments is string %} and serve both.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkArgumentForms,
+}
+
+func checkArgumentForms(s *probe.Subject, find probe.Finder) {
+	if !s.Supports(find, probe.ReplaysCalls) {
+		return
+	}
+	_, asString := s.WithArguments(sample.ArgumentsText)
+	_, asObject := s.WithArguments(sample.Arguments)
+	if asString != nil && asObject != nil {
+		probe.Unjudged(find, asObject)
+	}
+	// A refusal in the template's own words is a constraint that it documents.
+	if asString != nil && asObject == nil && !probe.Worded(asString) {
+		find(probe.Nowhere, "arguments as a string of JSON: %w", asString)
+	}
+	if asObject != nil && asString == nil && !probe.Worded(asObject) {
+		find(probe.Nowhere, "arguments as an object: %w", asObject)
+	}
+}

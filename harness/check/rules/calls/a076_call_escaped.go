@@ -1,0 +1,43 @@
+package calls
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// CallEscaped is the rule A076: the quotes of a call are written as HTML entities where its
+// arguments come as an object.
+var CallEscaped = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A076", Name: "call-escaped", Severity: rule.Error, Harm: rule.Changed,
+		Short: "The quotes of a call are written as HTML entities where its arguments come as an " +
+			"object.",
+		Damage: "A server that gives objects, as transformers does, shows the model " +
+			"{&#34;name&#34;: ...}, and it answers in kind.",
+		Fix: "Mark nothing as safe: jinja2 escapes all text that is joined with such a value, " +
+			"the template's own as well.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkEscapedCalls,
+}
+
+// checkEscapedCalls compares the two forms of arguments: entities that only objects bring are no
+// model's spelling.
+func checkEscapedCalls(s *probe.Subject, find probe.Finder) {
+	if !s.Supports(find, probe.ReplaysCalls) {
+		return
+	}
+	asString, err1 := s.WithArguments(sample.ArgumentsText)
+	asObject, err2 := s.WithArguments(sample.Arguments)
+	if err2 != nil {
+		return // no object is written, with entities or without
+	}
+	for _, entity := range []string{"&#34;", "&#39;"} {
+		if asObject.Has(entity) && probe.Judged(find, err1) && !asString.Has(entity) {
+			find(asObject.Of(entity), "arguments that come as an object make "+
+				"entities of quotes: %s", asObject.Quote(entity))
+			return
+		}
+	}
+}

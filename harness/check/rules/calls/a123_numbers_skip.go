@@ -1,0 +1,115 @@
+package calls
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
+)
+
+// NumbersSkip is the rule A123: the template numbers calls or results and skips a number, or
+// numbers the results otherwise than the calls.
+var NumbersSkip = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A123", Name: "numbers-skip", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "The template numbers calls or results and skips a number, or numbers the results " +
+			"otherwise than the calls.",
+		Damage: "The model refers to a call by a number that is not there, and takes one result " +
+			"for another's.",
+		Fix: "Count each call and each result once.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkCounted,
+}
+
+// numbered are the numbers that a template computed within a stretch of a prompt, by the text of
+// its own before each.
+func numbered(t *prompts.Prompt, from, to int) map[string][]int {
+	found := map[string][]int{}
+	own := t.Own()
+	at := 0
+	for _, r := range t.Seen.Runs {
+		start := at
+		at += r.Len
+		if r.Role != jinja.Computed || start < from || at > to {
+			continue
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(t.Text[start:at]))
+		if err != nil {
+			continue
+		}
+		before := own[from:start]
+		before = before[strings.LastIndexAny(before, "\x00\n")+1:]
+		found[before] = append(found[before], n)
+	}
+	return found
+}
+
+// checkCounted renders three calls and their results.
+func checkCounted(s *probe.Subject, find probe.Finder) {
+	c := s.Template.Caps()
+	if !c.ToolCalls || !c.ParallelToolCalls {
+		return
+	}
+	t, err := prompts.Observe(s, sample.Talk(sample.User, threeCalls, sample.ResultOf("callid001",
+		"RESULTONE"),
+		sample.ResultOf("callid002", "RESULTTWO"), sample.ResultOf("callid003", "RESULTSIX")), true,
+		false)
+	if err != nil {
+		return
+	}
+	start, end := strings.Index(t.Text, "USERNEEDLE"), strings.Index(t.Text, "CITYSIX")
+	last := strings.LastIndex(t.Text, "RESULTSIX")
+	if start < 0 || end < start || last < end {
+		return
+	}
+	// the number of the first result stands after the last call
+	parts := [...]prompts.Span{{From: start, To: end}, {From: end, To: len(t.Text)}}
+	var first [2]int
+	var counted [2]bool
+	for i, part := range parts {
+		for _, numbers := range numbered(t, part.From, part.To) {
+			if len(numbers) < 2 || len(numbers) > 3 {
+				continue
+			}
+			for j, n := range numbers[1:] {
+				if step := n - numbers[j]; step > 1 {
+					find(t.At(part.To-1), "%s are numbered %s: %s", [...]string{"calls",
+						"results"}[i], inRow(numbers), report.Quote(t.Text, part.To))
+					return
+				}
+			}
+			if len(numbers) == 3 && numbers[1] == numbers[0]+1 {
+				first[i], counted[i] = numbers[0], true
+			}
+		}
+	}
+	for before, numbers := range numbered(t, start, end) {
+		if len(numbers) == 3 && numbers[1] == numbers[0]+1 && len(before) >= prompts.Shortest &&
+			strings.Contains(t.Own()[end:], before) && numbered(t, end,
+			len(t.Text))[before] == nil {
+			at := end + strings.Index(t.Own()[end:], before)
+			find(t.At(at), "calls are numbered, and their results have no number: %s",
+				report.Quote(t.Text, at+len(before)))
+			return
+		}
+	}
+	if counted[0] && counted[1] && first[0] != first[1] {
+		find(t.At(last), "the first call has the number %d, and its result %d: %s", first[0],
+			first[1], report.Quote(t.Text, last))
+	}
+}
+
+// inRow writes numbers as a list in words.
+func inRow(numbers []int) string {
+	var texts []string
+	for _, n := range numbers {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return strings.Join(texts, ", ")
+}

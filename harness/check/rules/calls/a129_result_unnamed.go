@@ -1,0 +1,53 @@
+package calls
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
+)
+
+// ResultUnnamed is the rule A129: a tool's result without the function's name, as OpenAI's API has
+// it, is refused, or its call's id or a word stands for the name.
+var ResultUnnamed = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A129", Name: "result-unnamed", Severity: rule.Warning, Harm: rule.Refused,
+		Short: "A tool's result without the function's name, as OpenAI's API has it, is refused, " +
+			"or its call's id or a word stands for the name.",
+		Damage: "Clients send the id of the call alone: the model reads the result of a function " +
+			"that does not exist.",
+		Fix: "Look the name up: go through the calls before for the one whose id is tool_call_id.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkResultNamed,
+}
+
+// checkResultNamed renders unfitted: the engine gives a result its name, and others do not.
+func checkResultNamed(s *probe.Subject, find probe.Finder) {
+	if !s.Supports(find, probe.ReplaysCalls) {
+		return
+	}
+	nameless := sample.Result.Without("name")
+	for _, arguments := range []ordered.Value{sample.Arguments, sample.ArgumentsText} {
+		call := sample.CallTurnWith(arguments)
+		named, err := s.Raw(sample.Talk(sample.User, call, sample.Result), true)
+		if err != nil {
+			continue
+		}
+		without, err := s.Raw(sample.Talk(sample.User, call, nameless), true)
+		at := report.Parting(named.Text, without.Text)
+		_, after, called := strings.Cut(named.Text, "CITYNEEDLE")
+		switch {
+		case err != nil:
+			find(probe.Nowhere, "a result without a name is refused: %w", err)
+		case !called || strings.Contains(after, "callid001"): // it tells which call it is of
+		case strings.HasPrefix(named.Text[at:], "get_weather"):
+			find(without.At(at), "a result without a name is not written under that of its "+
+				"call\n%s", report.Sides("named", named.Text, "without", without.Text))
+		}
+		return
+	}
+}

@@ -1,0 +1,22 @@
+package calls
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// TextBesideCallLost is the rule A135: the text of a message that has calls as well reaches the
+// prompt in some conversations and not in others.
+var TextBesideCallLost = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A135", Name: "text-beside-call-lost", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "The text of a message that has calls as well reaches the prompt in some " +
+			"conversations and not in others.",
+		Damage: "The model told the user something before it called a tool, and sees it in some " +
+			"turns and not in others.",
+		Fix: "Write the content of a message before its calls, whatever else it has and " +
+			"wherever it stands.",
+	},
+	Group: probe.GroupLint,
+	Find:  func(s *probe.Subject, find probe.Finder) { checkBesideCalls(s, find, true) },
+}

@@ -1,0 +1,47 @@
+package compile
+
+import (
+	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// DoesNotCompile is the rule A001: the template is not valid Jinja.
+var DoesNotCompile = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A001", Name: "does-not-compile", Severity: rule.Error, Harm: rule.Crashed,
+		Short: "The template is not valid Jinja.",
+		Damage: "Servers refuse to load the model, or fall back silently to another template and " +
+			"produce garbage.",
+		Fix: "The message has the place. A template that renders elsewhere may use an " +
+			"extension that transformers does not have.",
+	},
+	Group:          probe.GroupCompile,
+	Unsuppressible: true,
+	Find:           checkCompiles,
+}
+
+func checkCompiles(s *probe.Subject, find probe.Finder) {
+	if at := invalidUTF8(s.Source.Text); at >= 0 {
+		find(probe.Nowhere, "%w", source.Errorf(source.New(s.Source.Name, s.Source.Text), at,
+			"the template is not valid UTF-8"))
+		return
+	}
+	if err := syntax(s); err != nil {
+		find(probe.Nowhere, "%w", err)
+	}
+}
+
+// invalidUTF8 is the offset of the first byte that is not UTF-8, -1 where there is none.
+func invalidUTF8(text string) int {
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(text[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,58 @@
+package compile
+
+import (
+	"cmp"
+
+	"github.com/goassay/assay/harness/check/fact/variant"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/report"
+)
+
+// SandboxViolation is the rule A009: the template changes its input, which the sandbox of Hugging
+// Face's transformers forbids.
+var SandboxViolation = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A009", Name: "sandbox-violation", Severity: rule.Warning, Harm: rule.Crashed,
+		Short: "The template changes its input, which the sandbox of Hugging Face's transformers " +
+			"forbids.",
+		Damage: "It works in one server and ends every request in a SecurityError in another.",
+		Fix:    "Build new lists with + instead of append, and new values with set or namespace.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkSandbox,
+}
+
+func checkSandbox(s *probe.Subject, find probe.Finder) {
+	var refused error
+	rendered := false
+	for _, c := range standard.Battery() {
+		in := s.Template.Caps().Fit(c.Request).Input
+		mutable, err := s.Template.ChatTemplate().Render(in)
+		if err != nil {
+			refused = cmp.Or(refused, err)
+			continue
+		}
+		rendered = true
+		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
+			find(probe.Nowhere, "the conversation %q: %w", c.Name, err)
+			return
+		} else if text != mutable {
+			written := s.Rendered(mutable, in)
+			find(written.At(report.Parting(text, mutable)),
+				"the conversation %q is rendered differently", c.Name)
+			return
+		}
+	}
+	for _, f := range variant.Faults.Of(s) {
+		if f.Sandboxed() {
+			find(probe.Nowhere, "%s, in %s: %w", f.In.Name, view.Names(f.Views), f.Err)
+			return
+		}
+	}
+	if !rendered {
+		probe.Unjudged(find, refused)
+	}
+}

@@ -1,0 +1,27 @@
+package compile
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// TooCostly is the rule A056: the renders of all checks together take more steps than allowed.
+var TooCostly = &probe.Rule{
+	Rule: rule.Rule{
+		ID: probe.TooCostly, Name: "too-costly", Severity: rule.Error, Harm: rule.Crashed,
+		Short: "The renders of all checks together take more steps than allowed.",
+		Damage: "A request keeps the server busy for long; the findings about the template are " +
+			"incomplete, so nothing else is reported of it.",
+		Fix: "Look for loops over loops. An honest template takes some ten thousand steps; " +
+			"--limit total=N allows more.",
+	},
+	Group:          probe.GroupLint,
+	Unsuppressible: true,
+	Find:           checkCost,
+}
+
+func checkCost(s *probe.Subject, find probe.Finder) {
+	if err := s.Template.Exhausted(); err != nil {
+		find(probe.Nowhere, "%w", err)
+	}
+}

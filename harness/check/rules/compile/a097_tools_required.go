@@ -1,0 +1,30 @@
+package compile
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// ToolsRequired is the rule A097: the template must serve tools (--require-tools) and does not: it
+// is not tool-capable, or not verified.
+var ToolsRequired = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A097", Name: "tools-required", Severity: rule.Error, Harm: rule.Refused,
+		Short: "The template must serve tools (--require-tools) and does not: it is not " +
+			"tool-capable, or not verified.",
+		Damage: "Whoever serves the model for agents finds out by their failures.",
+		Fix: "Describe the tools in the prompt and replay the calls; `assay caps` shows which " +
+			"of the two is missing.",
+	},
+	Group:          probe.GroupLint,
+	Unsuppressible: true,
+	Find:           checkToolCapable,
+}
+
+func checkToolCapable(s *probe.Subject, find probe.Finder) {
+	if s.Template == nil {
+		find(probe.Nowhere, "the template does not compile, so it supports nothing")
+	} else if err := s.Template.Gate().Err(); err != nil {
+		find(probe.Nowhere, "%w", err)
+	}
+}

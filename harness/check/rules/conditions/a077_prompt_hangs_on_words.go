@@ -1,0 +1,127 @@
+package conditions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
+)
+
+// PromptHangsOnWords is the rule A077: words in a message that is not the model's own change the
+// rest of the prompt.
+var PromptHangsOnWords = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A077", Name: "prompt-hangs-on-words", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "Words in a message that is not the model's own change the rest of the prompt.",
+		Damage: "Whoever writes such a word, or brings it in by a tool's result, changes the " +
+			"prompt; a template can show those who test it another face.",
+		Fix: "Let a variable decide, such as enable_thinking, and leave the texts of messages " +
+			"alone.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkWords,
+}
+
+// maxWords bounds the words that are tried.
+const maxWords = 32
+
+// checkWords renders conversations in which a message has a word that the template compares it
+// with, and again with a word that looks like it. The prompts may differ in the word itself only.
+func checkWords(s *probe.Subject, find probe.Finder) {
+	tried := 0
+	for _, role := range []string{"user", "system", "tool"} {
+		base := sample.Talk(sample.User)
+		switch role {
+		case "system":
+			base = sample.Talk(sample.System, sample.User)
+		case "tool":
+			base = sample.Talk(sample.User, sample.CallTurn, sample.Result)
+		}
+		at := slices.IndexFunc(base,
+			func(m ordered.Value) bool { return m.At("role").Text() == role })
+		for _, word := range wordsOf(s, base, at) {
+			if tried++; tried > maxWords {
+				return
+			}
+			tryWord(s, find, base, at, word)
+		}
+	}
+}
+
+// wordsOf returns the words that the text of a message is compared with, or searched for.
+func wordsOf(s *probe.Subject, messages []ordered.Value, at int) []string {
+	in := inputOf(s, messages)
+	o, _ := s.Template.ChatTemplate().Observe(in) // the trace is there even where rendering fails
+	var found []string
+	for _, c := range o.Trace.Comparisons() {
+		m := prompts.Spoken.FindStringSubmatch(c.Path)
+		if m == nil || m[1] != fmt.Sprint(at) ||
+			!strings.ContainsFunc(c.Literal, unicode.IsLetter) ||
+			slices.Contains(found, c.Literal) {
+			continue
+		}
+		found = append(found, c.Literal)
+	}
+	return found
+}
+
+func inputOf(s *probe.Subject, messages []ordered.Value) chattemplate.Input {
+	return chattemplate.Input{Messages: messages, Tools: s.Tools(), Generate: true,
+		Kwargs: s.Template.Caps().Needs.Bound}
+}
+
+// tryWord reports a word that changes more of the prompt than itself.
+func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at int, word string) {
+	other := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r < 'z' || r >= 'A' && r < 'Z':
+			return r + 1
+		case r == 'z' || r == 'Z':
+			return r - 25
+		}
+		return r
+	}, word)
+	if other == word {
+		return
+	}
+	for _, around := range [][2]string{{"Is it so: ", " or not?"}, {"", ""}, {"", " please"},
+		{"please ", ""}} {
+		with, ok := rest(s, messages, at, around[0]+word+around[1], word)
+		without, both := rest(s, messages, at, around[0]+other+around[1], other)
+		if !ok || !both || with == without {
+			continue
+		}
+		role := messages[at].At("role").Text()
+		find(wordAt(s, messages, at), "the word %q in a message of the role %s changes the rest "+
+			"of the prompt:\n%s", word, role, report.Sides("with", with, "without", without))
+		return
+	}
+}
+
+// rest is the prompt for a message with a text, the word in it taken out.
+func rest(s *probe.Subject, messages []ordered.Value, at int, text, word string) (string, bool) {
+	changed := slices.Clone(messages)
+	changed[at] = changed[at].With("content", ordered.Str(text))
+	out, err := s.Template.ChatTemplate().Render(inputOf(s, changed))
+	if err != nil {
+		return "error: " + strings.ReplaceAll(probe.FirstLine(err), word, ""), true
+	}
+	return strings.ReplaceAll(out, word, ""), true
+}
+
+// wordAt is where the template looks at the text of a message first.
+func wordAt(s *probe.Subject, messages []ordered.Value, at int) probe.Where {
+	o, _ := s.Template.ChatTemplate().Observe(inputOf(s, messages))
+	if read, ok := o.Trace.Reading(fmt.Sprintf("messages[%d].content", at)); ok {
+		return probe.Where(read.First)
+	}
+	return probe.Nowhere
+}

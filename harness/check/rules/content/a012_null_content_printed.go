@@ -1,0 +1,55 @@
+package content
+
+import (
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// NullContentPrinted is the rule A012: content that is null beside a call is printed as a word, or
+// refused.
+var NullContentPrinted = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A012", Name: "null-content-printed", Severity: rule.Error, Harm: rule.Changed,
+		Short: "Content that is null beside a call is printed as a word, or refused.",
+		Damage: "Clients send null beside calls: the model reads that it said \"None\", or the " +
+			"second turn of every agent fails.",
+		Fix: "Write content only if it is there: {% if message.content %}.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkNull,
+}
+
+func checkNull(s *probe.Subject, find probe.Finder) {
+	if !s.Supports(find, probe.ReplaysCalls) {
+		return
+	}
+	null := func(call ordered.Value) ordered.Value { return call.With("content", ordered.Value{}) }
+	call, follows := sample.CallTurn, sample.LaterUser
+	empty, err := s.Raw(sample.Talk(sample.User, call, follows), true)
+	for _, form := range [...]struct{ arguments, follows ordered.Value }{
+		{sample.ArgumentsText, sample.LaterUser}, {sample.Arguments, sample.Result},
+		{sample.ArgumentsText, sample.Result}} {
+		if err == nil {
+			break
+		}
+		call, follows = sample.CallTurnWith(form.arguments), form.follows
+		empty, err = s.Raw(sample.Talk(sample.User, call, follows), true)
+	}
+	if !probe.Judged(find, err) { // refused with an empty string too, so null is not the reason
+		return
+	}
+	prompt, err := s.Raw(sample.Talk(sample.User, null(call), follows), true)
+	if err == nil {
+		findNull(s, find, "null content beside a call", prompt, empty)
+		return
+	}
+	// A template may write calls only where content is null, and refuse the form of their arguments
+	// (A036).
+	if _, again := s.Raw(sample.Talk(sample.User, null(sample.CallTurnWith(sample.ArgumentsText)),
+		follows),
+		true); again != nil {
+		find(probe.Nowhere, "null content beside a call is refused: %w", err)
+	}
+}

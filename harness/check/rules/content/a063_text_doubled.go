@@ -1,0 +1,66 @@
+package content
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/harness/check/fact/losses"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// TextDoubled is the rule A063: the text of a message, or a tool, is in the prompt twice.
+var TextDoubled = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A063", Name: "text-doubled", Severity: rule.Warning, Harm: rule.Doubled,
+		Short:  "The text of a message, or a tool, is in the prompt twice.",
+		Damage: "The model reads a question twice, and long contexts fill up twice as fast.",
+		Fix:    "Write each message and each tool in one place.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkDoubled,
+}
+
+// checkDoubled counts the texts of messages, and the descriptions of tools.
+func checkDoubled(s *probe.Subject, find probe.Finder) {
+	if !prompts.Heard(s, find) {
+		return
+	}
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		for _, l := range t.Leaves() {
+			if from, to, ok := named(t, l); ok && strings.Count(t.Text[from:to], l.Text) > 1 {
+				at := from + strings.LastIndex(t.Text[from:to], l.Text)
+				find(t.At(at), "the id of a result is written twice: %s\nconversation: %s",
+					report.Quote(t.Text, at), t.Name)
+				return
+			}
+			// the whole tool
+			described := l.Part == conversation.Description &&
+				strings.Contains(l.Path, ".properties")
+			if l.Part != conversation.Content && !described || strings.Count(t.Text, l.Text) < 2 {
+				continue
+			}
+			at := strings.LastIndex(t.Text, l.Text)
+			find(t.At(at), "%s stands in the prompt %d times: "+
+				"%s\nconversation: %s", losses.SubjectOf(losses.Lost{Leaf: l, In: t}),
+				strings.Count(t.Text, l.Text),
+				report.Quote(t.Text, at), t.Name)
+			return
+		}
+	}
+}
+
+// named returns where in the prompt the result is whose id a leaf is.
+func named(t *prompts.Prompt, l conversation.Leaf) (from, to int, ok bool) {
+	if l.Part != conversation.CallID || l.Message < 0 ||
+		t.Kinds[l.Message] != conversation.Result || l.Text == "" {
+		return 0, 0, false
+	}
+	span := t.Spans[l.Message]
+	return span.From, span.To, span.To > 0
+}

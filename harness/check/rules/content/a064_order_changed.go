@@ -1,0 +1,59 @@
+package content
+
+import (
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// OrderChanged is the rule A064: messages do not stand in the prompt in the order in which they
+// were said.
+var OrderChanged = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A064", Name: "order-changed", Severity: rule.Error, Harm: rule.Misread,
+		Short: "Messages do not stand in the prompt in the order in which they were said.",
+		Damage: "The model reads an answer before its question, or a text after the result that " +
+			"came later.",
+		Fix: "Go through the messages once, from the first to the last, and write everything " +
+			"of a message before the next one.",
+	},
+	Group:      probe.GroupLint,
+	Supersedes: []string{"A087", "A162", "A163"},
+	Find:       checkOrderOfMessages,
+}
+
+// checkOrderOfMessages compares where the texts of messages begin. Instructions may stand anywhere,
+// and a result with its call.
+func checkOrderOfMessages(s *probe.Subject, find probe.Finder) {
+	if !prompts.Heard(s, find) {
+		return
+	}
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		last, before, found := -1, conversation.Leaf{Message: -1}, t.Origins()
+		for _, l := range t.Leaves() {
+			if l.Message < 0 || l.Part != conversation.Content && l.Part != conversation.Argument {
+				continue
+			}
+			if k := t.Kinds[l.Message]; k == conversation.System || k == conversation.Developer {
+				continue
+			}
+			at, there := found[prompts.OriginOf(l)]
+			if !there || l.Message == before.Message {
+				continue
+			}
+			if at < last && !(t.Kinds[l.Message] == conversation.Result &&
+				t.Kinds[before.Message] == conversation.Result) {
+				find(t.At(at), "%s of %s stands before %s of the %s before it: "+
+					"%s\nconversation: %s", l.Part, probe.Article(t.Kinds[l.Message].String()),
+					before.Part, t.Kinds[before.Message], report.Quote(t.Text, at), t.Name)
+				return
+			}
+			last, before = at, l
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package content
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// RoleChanged is the rule A065: in some conversations a message stands under the header of another
+// role.
+var RoleChanged = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A065", Name: "role-changed", Severity: rule.Error, Harm: rule.Misread,
+		Short:  "In some conversations a message stands under the header of another role.",
+		Damage: "The model takes its own words for the user's, or a user's for its own.",
+		Fix:    "Choose the header by the role of the message alone.",
+	},
+	Group:      probe.GroupLint,
+	Supersedes: []string{"A162", "A163"},
+	Find:       checkRolesKept,
+}
+
+func checkRolesKept(s *probe.Subject, find probe.Finder) {
+	gaps := boundary.Gaps.Of(s)
+	f, ok := boundary.FrameOf(s)
+	if !prompts.Heard(s, find) || !ok {
+		return
+	}
+	var changed boundary.Faults
+	other := map[conversation.Kind]conversation.Kind{}
+	for _, g := range gaps {
+		rest, ok := f.After(g)
+		own := f.Headers[g.After]
+		if !ok || own == "" || strings.HasPrefix(rest, own) {
+			continue
+		}
+		for _, kind := range []conversation.Kind{conversation.System, conversation.Developer,
+			conversation.Question, conversation.Answer, conversation.Result} {
+			if header := f.Headers[kind]; header != "" && !strings.HasPrefix(own, header) &&
+				!strings.HasPrefix(header, own) && strings.HasPrefix(rest, header) {
+				other[g.After] = kind
+				changed.Add(g)
+				break
+			}
+		}
+	}
+	for _, kind := range changed.Kinds {
+		g := changed.Gaps[kind][0]
+		_, at := g.Of(f.Headers[other[g.After]])
+		find(g.In.At(at), "after %s, %s stands under the header of %s: %s\nelsewhere %s opens "+
+			"it; conversation: %s", probe.Article(kind.String()), probe.Article(g.After.String()),
+			probe.Article(other[g.After].String()), report.Quote(g.In.Text, at),
+			probe.JSON(f.Headers[g.After]), g.In.Name)
+	}
+}

@@ -1,0 +1,83 @@
+package content
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/harness/check/fact/losses"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+)
+
+// TextChanged is the rule A067: a text reaches the prompt with something changed inside it.
+var TextChanged = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A067", Name: "text-changed", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "A text reaches the prompt with something changed inside it.",
+		Damage: "Code loses its indentation or blank lines, a path its backslashes; the model " +
+			"quotes a text that nobody wrote.",
+		Fix: "Write texts as they are; strip at most their edges.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkChanged,
+}
+
+// checkChanged compares a text with its form in the prompt: as it is, as JSON writes it, or in
+// escapes, which are A029's.
+func checkChanged(s *probe.Subject, find probe.Finder) {
+	if !prompts.Heard(s, find) {
+		return
+	}
+	seen := map[losses.Sort]bool{}
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		var found map[prompts.Origin]int
+		for _, l := range t.Leaves() {
+			if l.Part != conversation.Content && l.Part != conversation.Argument &&
+				l.Part != conversation.Description && l.Part != conversation.Reasoning || l.Coded ||
+				t.Shows(l.Text) {
+				continue
+			}
+			if found == nil {
+				found = t.Origins()
+			}
+			at, there := found[prompts.OriginOf(l)]
+			of := losses.Sort{Kind: losses.Lost{Leaf: l, In: t}.Kind(), Part: l.Part}
+			if !there || seen[of] || escapes(t, l) {
+				continue
+			}
+			seen[of] = true
+			find(t.At(at), "%s is changed: %s became "+
+				"%s\nconversation: %s", losses.SubjectOf(losses.Lost{Leaf: l, In: t}),
+				probe.JSON(l.Text),
+				probe.JSON(written(t, l.Path)), t.Name)
+		}
+	}
+}
+
+// written is all text of a prompt that came from a path.
+func written(t *prompts.Prompt, path string) string {
+	var b strings.Builder
+	at := 0
+	for _, r := range t.Seen.Runs {
+		if r.Path == path && r.Role == jinja.FromValue {
+			b.WriteString(t.Text[at : at+r.Len])
+		}
+		at += r.Len
+	}
+	return b.String()
+}
+
+// escapes reports whether a leaf is written in a code that has escapes of its own.
+func escapes(t *prompts.Prompt, l conversation.Leaf) bool {
+	for _, r := range t.Seen.Runs {
+		if r.Path == l.Path && r.Role == jinja.FromValue && r.Codec != jinja.Plain {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package content
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// ContentFormDropped is the rule A085: content reaches the prompt in one of its two forms, text or
+// parts, and vanishes silently in the other.
+var ContentFormDropped = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A085", Name: "content-form-dropped", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "Content reaches the prompt in one of its two forms, text or parts, and vanishes " +
+			"silently in the other.",
+		Damage: "Clients send either form; with one of them the model sees an empty question, and " +
+			"nobody is told.",
+		Fix: "Ask {% if message.content is string %} and write both.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkForms,
+}
+
+// checkForms renders unfitted: the engine gives the form that the template takes, and others do
+// not.
+func checkForms(s *probe.Subject, find probe.Finder) {
+	argumentForms(s, find)
+	forms := [...]struct {
+		name    string
+		message ordered.Value
+	}{{"text", sample.User}, {"parts", sample.UserInParts}}
+	var arrives [2]bool
+	var prompts [2]probe.Rendering
+	for i, form := range forms {
+		p, err := s.Raw(sample.Talk(form.message), false)
+		if err != nil {
+			return // refused aloud
+		}
+		arrives[i], prompts[i] = p.Has("USERNEEDLE"), p
+	}
+	for i := range forms {
+		if n := strings.Count(prompts[i].Text, "USERNEEDLE"); n > 1 &&
+			strings.Count(prompts[1-i].Text, "USERNEEDLE") == 1 {
+			find(prompts[i].Near("USERNEEDLE"), "a question that comes as %s is in the prompt %d "+
+				"times, as %s once", forms[i].name, n, forms[1-i].name)
+		}
+		if !arrives[i] && arrives[1-i] {
+			find(prompts[i].Near("USERNEEDLE"),
+				"a question that comes as %s is not in the prompt, and nothing is raised; as %s "+
+					"it is", forms[i].name, forms[1-i].name)
+		}
+	}
+}
+
+// argumentForms asks the same of arguments.
+func argumentForms(s *probe.Subject, find probe.Finder) {
+	if !s.Template.Caps().ToolCalls {
+		return
+	}
+	forms := [...]struct {
+		name      string
+		arguments ordered.Value
+	}{{"an object", sample.Arguments}, {"text", sample.ArgumentsText}}
+	var prompts [2]probe.Rendering
+	for i, form := range forms {
+		p, err := s.WithArguments(form.arguments)
+		if err != nil {
+			return // refused, which is A036
+		}
+		prompts[i] = p
+	}
+	for i := range forms {
+		if !prompts[i].Has("CITYNEEDLE") && prompts[1-i].Has("CITYNEEDLE") {
+			find(prompts[i].Near("CITYNEEDLE"),
+				"arguments that come as %s are not in the prompt, and nothing is raised; as %s "+
+					"they are", forms[i].name, forms[1-i].name)
+		}
+	}
+}

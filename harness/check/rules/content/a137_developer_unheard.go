@@ -1,0 +1,66 @@
+package content
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// DeveloperUnheard is the rule A137: a developer's message, unless the server renames its role,
+// fails, vanishes or has no header as others have.
+var DeveloperUnheard = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A137", Name: "developer-unheard", Severity: rule.Note, Harm: rule.Lost,
+		Short: "A developer's message, unless the server renames its role, fails, vanishes or " +
+			"has no header as others have.",
+		Damage: "Clients of newer models send their instructions so; the model never sees them, " +
+			"or takes them for somebody's text.",
+		Fix: "Write a developer's message as a system message.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkDeveloper,
+}
+
+// checkDeveloper renders unfitted: the engine renames the role where a template does not know it,
+// and others do not.
+func checkDeveloper(s *probe.Subject, find probe.Finder) {
+	if !s.Template.Caps().SystemRole {
+		return
+	}
+	told := s.SystemTurn()
+	if _, err := s.Raw(sample.Talk(told, sample.User), false); err != nil {
+		return // A043 is about it
+	}
+	p, err := s.Raw(sample.Talk(told.With("role", ordered.Str("developer")), sample.User), false)
+	switch {
+	case err != nil && probe.Worded(err):
+		return // a constraint that the template documents
+	case err != nil:
+		find(probe.Nowhere, "a developer's message ends in an error: %w", err)
+		return
+	}
+	before, _, there := strings.Cut(p.Text, "SYSTEMNEEDLE")
+	if !there {
+		find(p.Near("SYSTEMNEEDLE"), "a developer's message is dropped without an error")
+		return
+	}
+	q, ok := boundary.SequenceOf(s)
+	if !ok {
+		return
+	}
+	switch at := strings.LastIndex(before, q.Opener); {
+	case at < 0 || strings.Contains(before[at:], q.Closer):
+		find(p.Of("SYSTEMNEEDLE"),
+			"a developer's message has no header, elsewhere %s opens turns: "+
+				"%s", probe.JSON(q.Opener), p.Quote("SYSTEMNEEDLE"))
+	case len(q.Nameless()) == 0 &&
+		!strings.ContainsFunc(before[at+len(q.Opener):], unicode.IsLetter):
+		find(p.Of("SYSTEMNEEDLE"), "the header of a developer's message names no role: %s",
+			p.Quote("SYSTEMNEEDLE"))
+	}
+}

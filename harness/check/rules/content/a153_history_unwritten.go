@@ -1,0 +1,30 @@
+package content
+
+import (
+	"github.com/goassay/assay/harness/check/fact/losses"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// HistoryUnwritten is the rule A153: the template knows no tools, and writes only the last messages
+// of a conversation.
+var HistoryUnwritten = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A153", Name: "history-unwritten", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "The template knows no tools, and writes only the last messages of a conversation.",
+		Damage: "None with a model that judges or translates one text, as guards do. Any other " +
+			"model answers without the messages before.",
+		Fix: "Write every message. If the model reads one text only, call raise_exception for " +
+			"longer conversations.",
+	},
+	Group:      probe.GroupLint,
+	Supersedes: []string{"A013", "A014", "A019", "A020", "A064"},
+	Find:       checkHistory,
+}
+
+func checkHistory(s *probe.Subject, find probe.Finder) {
+	if prompt, ok := losses.Forgotten(s); ok {
+		find(prompt.Near("USERNEEDLE"), "of a conversation the last messages alone are in the "+
+			"prompt: nothing of the first question and its answer")
+	}
+}

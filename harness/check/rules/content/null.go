@@ -1,0 +1,20 @@
+package content
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/report"
+)
+
+// findNull finds a null that is printed: a word that is not there where the content is an empty
+// string.
+func findNull(s *probe.Subject, find probe.Finder, what string, prompt, empty probe.Rendering) {
+	for _, word := range []string{"None", "null"} {
+		if strings.Count(prompt.Text, word) > strings.Count(empty.Text, word) {
+			at := report.Parting(prompt.Text, empty.Text)
+			find(prompt.At(at), "%s is printed: %s", what, report.Quote(prompt.Text, at))
+			return
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/check/fact/reason"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
+)
+
+// GenerationPromptDiffers is the rule A019: the generation prompt is not how the template begins
+// the same turn in the history.
+var GenerationPromptDiffers = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A019", Name: "generation-prompt-differs", Severity: rule.Warning, Harm: rule.Misread,
+		Short: "The generation prompt is not how the template begins the same turn in the history.",
+		Damage: "The prompt of the next turn does not start with this one, so that all of it is " +
+			"processed again.",
+		Fix: "Write after the header of a turn in the history the text that the generation " +
+			"prompt writes.",
+	},
+	Group:    probe.GroupLint,
+	Requires: []string{"A071"},
+	Find:     checkGeneration,
+}
+
+// checkGeneration reports the first prompt that parts from its turn, and the first that ends before
+// the text that the template always writes there.
+func checkGeneration(s *probe.Subject, find probe.Finder) {
+	checkGenerationOfCalls(s, find)
+	parts, early := false, false
+	for _, mode := range reason.ThinkingModes() {
+		ask := chat.Request{Messages: sample.Talk(sample.User), EnableThinking: mode.On}
+		prompt, err := s.Template.Render(ask)
+		if err != nil {
+			if mode.On == nil || !probe.Worded(err) { // else the switch is refused
+				probe.Unjudged(find, fmt.Errorf("thinking %s: %w", mode.Name, err))
+			}
+			continue
+		}
+		asked := ask
+		answer := sample.Answer
+		if prefill, err := prompt.Prefill(); err == nil && reason.Opened(s, prefill) != "" {
+			answer = sample.Thinking
+		}
+		ask.Messages, ask.NoGeneration = sample.Talk(sample.User, answer), true
+		turn, err := s.Template.Render(ask)
+		if !probe.Judged(find, err) {
+			continue
+		}
+		rest, begins := strings.CutPrefix(turn.Text, prompt.Text)
+		at := report.Parting(turn.Text, prompt.Text)
+		switch {
+		case !begins && !parts && !asksForOther(prompt.Text, turn.Text):
+			parts = true
+			written, _ := s.Ask(asked)
+			find(written.At(at), "thinking %s: prompt and "+
+				"turn part at byte %d\n%s", mode.Name, at,
+				report.Sides("turn", turn.Text, "prompt", prompt.Text))
+		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
+			early = true
+			written, _ := s.Ask(asked)
+			find(written.At(len(prompt.Text)-1), "thinking %s: the generation prompt ends "+
+				"before text that the template writes in the history\n%s", mode.Name,
+				report.Sides("turn", turn.Text, "prompt", prompt.Text))
+		}
+	}
+}
+
+// checkGenerationOfCalls asks the same of calls, for white space.
+func checkGenerationOfCalls(s *probe.Subject, find probe.Finder) {
+	if c := s.Template.Caps(); !c.ToolCalls || !c.Tools || s.Fires("A071") {
+		return
+	}
+	prompt, err1 := s.Fitted(sample.Talk(sample.User), true, true)
+	call, err2 := s.Fitted(sample.Talk(sample.User, sample.CallTurn), true, false)
+	answer, err3 := s.Fitted(sample.Talk(sample.User, sample.Answer), true, false)
+	bare := strings.TrimRight(prompt.Text, " \n")
+	if err1 == nil && err2 == nil && err3 == nil && strings.HasPrefix(answer.Text, prompt.Text) &&
+		strings.HasPrefix(call.Text, bare) && !strings.HasPrefix(call.Text, prompt.Text) {
+		find(prompt.At(len(prompt.Text)-1), "the generation prompt ends in white space with which "+
+			"a call without text does not begin\n%s", report.Sides("call", call.Text, "prompt",
+			prompt.Text))
+	}
+}
+
+// asksForOther reports whether a prompt ends as the history does after an answer: it asks for
+// something else than an answer, such as speech, which no history has.
+func asksForOther(prompt, turn string) bool {
+	_, asked, _ := strings.Cut(prompt, "USERNEEDLE")
+	_, after, answered := strings.Cut(turn, "ANSWERNEEDLE")
+	return answered && strings.TrimSpace(asked) != "" && strings.HasPrefix(after, asked)
+}
+
+// endsEarly reports whether the history goes on with white space where a generation prompt ends
+// with a marker of reasoning, or closes reasoning where thinking is off and the prompt does not.
+func endsEarly(s *probe.Subject, rest string, mode reason.ThinkingMode, prompt string) bool {
+	r := s.Template.Analysis().Format.Reasoning
+	for _, marker := range []string{r.Open.Text, r.Close.Text} {
+		if marker = strings.TrimSpace(marker); marker != "" && strings.HasSuffix(prompt, marker) {
+			return strings.HasPrefix(rest, "\n")
+		}
+	}
+	if mode.On == nil || *mode.On || r.Close.Text == "" ||
+		!strings.HasPrefix(strings.TrimSpace(rest), strings.TrimSpace(r.Close.Text)) {
+		return false
+	}
+	yes := true
+	on, err := reason.PlainQuestion(s, &yes, true)
+	return err == nil && on.Text != prompt
+}

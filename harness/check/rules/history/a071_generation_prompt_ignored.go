@@ -1,0 +1,188 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/fact/reason"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// GenerationPromptIgnored is the rule A071: the model's header ends the prompt whether a generation
+// prompt is asked for or not, or never does.
+var GenerationPromptIgnored = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A071", Name: "generation-prompt-ignored", Severity: rule.Warning, Harm: rule.Misread,
+		Short: "The model's header ends the prompt whether a generation prompt is asked for or " +
+			"not, or never does.",
+		Damage: "Where none was asked for, training texts end in an empty answer; where one was, " +
+			"the model goes on with the user's turn.",
+		Fix: "Write the model's header at the end only {% if add_generation_prompt %}.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkAsked,
+}
+
+// checkAsked compares the end of a prompt after a question with the text between the question and
+// the next message, under each setting of thinking. Where the model's turn has no header there is
+// nothing to ask for.
+func checkAsked(s *probe.Subject, find probe.Finder) {
+	answer, turn := answerHeaders(s)
+	checkReasoningAsked(s, find)
+	for _, mode := range reason.ThinkingModes() {
+		asked, err1 := reason.PlainQuestion(s, mode.On, true)
+		not, err2 := reason.PlainQuestion(s, mode.On, false)
+		for _, err := range []error{err1, err2} {
+			if err != nil && (mode.On == nil || !probe.Worded(err)) { // else the switch is refused
+				probe.Unjudged(find, fmt.Errorf("thinking %s: %w", mode.Name, err))
+			}
+		}
+		if err1 != nil || err2 != nil || !asked.Has("USERNEEDLE") {
+			continue
+		}
+		_, end, _ := strings.Cut(not.Text, "USERNEEDLE")
+		_, tail, _ := strings.Cut(asked.Text, "USERNEEDLE")
+		rest, opens := strings.CutPrefix(answer, strings.TrimSpace(end))
+		others := slices.ContainsFunc(boundary.Gaps.Of(s),
+			func(g boundary.Gap) bool { // something else may follow
+				between := strings.TrimSpace(g.Text)
+				return g.Before == conversation.Question && g.After == conversation.Question &&
+					between != "" &&
+					!strings.HasPrefix(between, strings.TrimSpace(end))
+			})
+		shared := !slices.ContainsFunc(boundary.Gaps.Of(s),
+			func(g boundary.Gap) bool { // it is nobody's header
+				return (g.Before == conversation.Question || g.Before == conversation.Answer) &&
+					g.After == conversation.Question && !strings.Contains(g.Text, rest)
+			})
+		more, longer := strings.CutPrefix(not.Text, asked.Text)
+		more = strings.TrimSpace(more)
+		header, follows := strings.CutPrefix(turn, tail)
+		header = strings.TrimSpace(header)
+		inverted := longer && more != "" && (strings.Contains(turn, more) || follows &&
+			strings.ContainsFunc(header, unicode.IsLetter) && strings.HasPrefix(more, header))
+		switch {
+		case inverted:
+			find(not.At(len(not.Text)-1), "the prompt goes on with %s where no generation prompt "+
+				"was asked for, and not where one was: %s", probe.JSON(more),
+				report.Quote(not.Text, len(asked.Text)))
+		case asked.Text == not.Text && opens && rest != "" && !shared:
+			find(asked.At(len(asked.Text)-1), "the model's header is missing though a "+
+				"generation prompt was asked for: %s\nin the "+
+				"history it is %s", report.Quote(asked.Text, len(asked.Text)), probe.JSON(rest))
+		case asked.Text == not.Text && opens && others:
+			find(asked.At(len(asked.Text)-1), "the model's header is there though no "+
+				"generation prompt was asked for: %s", report.Quote(not.Text, len(not.Text)))
+		case asked.Text != not.Text && opens && rest == "" && others &&
+			strings.HasPrefix(end, strings.TrimSpace(tail)):
+			find(not.At(len(not.Text)-1), "the model's header is there where no "+
+				"generation prompt was asked for, and missing "+
+				"where one was: %s", report.Quote(not.Text, len(not.Text)))
+		case strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
+			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || reason.Opened(s, tail) == ""):
+			find(asked.At(len(asked.Text)-1), "the generation prompt ends before the line feed "+
+				"that follows the model's header "+
+				"in the history: %s", report.Quote(asked.Text, len(asked.Text)))
+		case turn != "" && tail == turn+"\n" && begins(s, turn):
+			find(asked.At(len(asked.Text)-1), "the generation prompt ends with a line feed that "+
+				"does not follow the model's header "+
+				"in the history: %s", report.Quote(asked.Text, len(asked.Text)))
+		default:
+			continue
+		}
+		return
+	}
+}
+
+// checkReasoningAsked compares the marker with which a generation prompt closes reasoning with the
+// same one in the history: does it follow its opener there, and does white space follow it?
+func checkReasoningAsked(s *probe.Subject, find probe.Finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	open, end := strings.TrimSpace(r.Open.Text), strings.TrimSpace(r.Close.Text)
+	if open == "" || end == "" {
+		return
+	}
+	alone, space, n := false, "", 0
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil || len(t.Spans) == 0 {
+			continue
+		}
+		own, tail := t.Own(), t.Tail()
+		for at := t.Spans[0].To; at < tail; {
+			i := strings.Index(own[at:tail], end)
+			if i < 0 {
+				break
+			}
+			before := own[at : at+i]
+			alone = alone || !strings.Contains(before, open)
+			at += i + len(end)
+			rest := own[at:tail]
+			white := rest[:len(rest)-len(strings.TrimLeft(rest, " \n"))]
+			if n++; n == 1 {
+				space = white
+			}
+			space = source.CommonPrefix(space, white)
+		}
+	}
+	for _, mode := range reason.ThinkingModes() {
+		asked, err := reason.PlainQuestion(s, mode.On, true)
+		if err != nil || n < prompts.Enough {
+			continue
+		}
+		_, tail, _ := strings.Cut(asked.Text, "USERNEEDLE")
+		before, after, closed := strings.Cut(tail, end)
+		switch {
+		case !closed:
+		case !alone && !strings.Contains(before, open):
+			find(asked.At(len(asked.Text)-1),
+				"the generation prompt closes reasoning that nothing "+
+					"opens, as no turn of the history does: %s",
+				report.Quote(asked.Text, len(asked.Text)-len(after)))
+			return
+		case after == "" && space != "":
+			find(asked.At(len(asked.Text)-1), "the generation prompt ends right after %s; in the "+
+				"history %s follows it: %s", probe.JSON(end), probe.JSON(space),
+				report.Quote(asked.Text, len(asked.Text)))
+			return
+		}
+	}
+}
+
+// answerHeaders returns the text that stands between a question and an answer in all of the
+// history, without white space around it; and the text between a question and any text of the
+// model.
+func answerHeaders(s *probe.Subject) (answer, turn string) {
+	first := true
+	for _, g := range boundary.Gaps.Of(s) {
+		between, _, _ := strings.Cut(g.Text, boundary.Hole)
+		if g.Before != conversation.Question ||
+			g.After != conversation.Answer && g.After != conversation.Call ||
+			strings.TrimSpace(between) == "" {
+			continue
+		}
+		if turn = source.CommonPrefix(turn, between); first {
+			turn, first = between, false
+		}
+		if g.After == conversation.Answer && answer == "" {
+			answer = strings.TrimSpace(between)
+		} else if g.After == conversation.Answer {
+			answer = source.CommonPrefix(answer, strings.TrimSpace(between))
+		}
+	}
+	return answer, turn
+}
+
+// begins reports whether some text of the model follows a question and a header at once.
+func begins(s *probe.Subject, header string) bool {
+	return slices.ContainsFunc(boundary.Gaps.Of(s), func(g boundary.Gap) bool {
+		return g.Before == conversation.Question && g.Text == header
+	})
+}

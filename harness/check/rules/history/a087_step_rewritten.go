@@ -1,0 +1,82 @@
+package history
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
+)
+
+// StepRewritten is the rule A087: while calls go on, the next step changes the prompt before it.
+var StepRewritten = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A087", Name: "step-rewritten", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "While calls go on, the next step changes the prompt before it.",
+		Damage: "Servers process the whole turn again at each step, and the model sees another " +
+			"past than the one it wrote.",
+		Fix: "Write a call and its result the same wherever they stand.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkSteps,
+}
+
+// checkSteps renders a loop of calls step by step. Each prompt, and each with the answer to it, is
+// the beginning of the next one.
+func checkSteps(s *probe.Subject, find probe.Finder) {
+	if !s.Supports(find, probe.ReplaysCalls) {
+		return
+	}
+	thinking := sample.CallTurn.With("reasoning_content", ordered.Str("REASONNEEDLE"))
+	call2 := sample.CallTurnOf(sample.LaterCall).With("reasoning_content",
+		ordered.Str("SECONDNEEDLE"))
+	type step struct {
+		name     string
+		messages []ordered.Value
+		generate bool
+	}
+	steps := []step{
+		{"the call", sample.Talk(sample.User, thinking), false},
+		{"the result", sample.Talk(sample.User, thinking, sample.Result), true},
+		{"the second call", sample.Talk(sample.User, thinking, sample.Result, call2), false},
+		{"the second result", sample.Talk(sample.User, thinking, sample.Result, call2,
+			sample.LaterResult), true},
+	}
+	var before *probe.Rendering
+	for i, st := range steps {
+		r := chat.Request{Messages: st.messages, NoGeneration: !st.generate,
+			Tools: sample.Tools()}
+		p, err := s.Ask(r)
+		if !probe.Judged(find, err) {
+			return
+		}
+		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.Text, before.Text) {
+			at := report.Parting(before.Text, p.Text)
+			if last := lastNeedle(before.Text); at < last {
+				find(before.At(at), "%s changes the prompt from byte %d on: %d bytes are "+
+					"processed again\n%s", st.name, at, len(before.Text)-at, report.Sides("was",
+					before.Text, "is", p.Text))
+				return
+			}
+		}
+		if !st.generate {
+			before = &p
+		} else {
+			before = nil
+		}
+	}
+}
+
+// lastNeedle is where the last text of a step that the model wrote ends in a prompt.
+func lastNeedle(text string) int {
+	last := -1
+	for _, needle := range []string{"REASONNEEDLE", "CITYNEEDLE", "SECONDNEEDLE", "list_notes"} {
+		if at := strings.LastIndex(text, needle); at >= 0 {
+			last = max(last, at+len(needle))
+		}
+	}
+	return last
+}

@@ -1,0 +1,62 @@
+package inputs
+
+import (
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// RoleRefused is the rule A033: the template refuses a conversation that OpenAI's API allows.
+var RoleRefused = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A033", Name: "role-refused", Severity: rule.Note, Harm: rule.Refused,
+		Short:  "The template refuses a conversation that OpenAI's API allows.",
+		Damage: "Agents that send it get an error in the middle of their work.",
+		Fix:    "Render it in the nearest form instead of raising an exception.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkRoles,
+}
+
+// refusable are conversations that agents send and templates like to refuse.
+var refusable = [...]struct {
+	name     string
+	messages []ordered.Value
+	tools    bool // only where the template describes tools
+}{
+	{"a system message after the first", sample.Talk(chat.System("a"), sample.User, sample.Answer,
+		chat.System("b"), sample.LaterUser), false},
+	{"an assistant's message first", sample.Talk(sample.Answer, sample.User), false},
+	{"two user messages in a row", sample.Talk(sample.User, sample.LaterUser), false},
+	{"a call without content", sample.Talk(sample.User, sample.CallTurn.Without("content"),
+		sample.Result), true},
+	{"two calls in a message", sample.Talk(sample.User, sample.CallTurnOf(sample.Call,
+		sample.LaterCall), sample.Result,
+		sample.LaterResult), true},
+	{"an id that is not nine letters and digits", sample.Talk(sample.User,
+		sample.CallTurnOf(sample.Call.With("id", ordered.Str("call_0123-abc"))),
+		sample.Result.With("tool_call_id", ordered.Str("call_0123-abc"))), true},
+	{"a user's message right after a tool's result", sample.Talk(sample.User, sample.CallTurn,
+		sample.Result,
+		sample.LaterUser), true},
+}
+
+func checkRoles(s *probe.Subject, find probe.Finder) {
+	asCame := s.Template.Caps()
+	asCame.IDs.Taken = format.IDs{} // other engines replace no ids
+	for _, c := range refusable {
+		if c.tools && !s.Supports(find, probe.ReplaysCalls) {
+			continue
+		}
+		r := chat.Request{Messages: c.messages}
+		if c.tools {
+			r.Tools = sample.Tools()
+		}
+		if _, err := s.Render(asCame.Fit(r).Input); err != nil {
+			find(probe.Nowhere, "%s: %w", c.name, err)
+		}
+	}
+}

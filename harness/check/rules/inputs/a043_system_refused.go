@@ -1,0 +1,32 @@
+package inputs
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// SystemRefused is the rule A043: the template refuses a system message.
+var SystemRefused = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A043", Name: "system-refused", Severity: rule.Note, Harm: rule.Refused,
+		Short: "The template refuses a system message.",
+		Damage: "Clients that send one get an error where the server does not move it into the " +
+			"user's first message.",
+		Fix: "Write the system message, before the user's first one if the model was trained " +
+			"without that role.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkSystemRefused,
+}
+
+// checkSystemRefused renders unfitted: the engine moves the message where a template refuses it,
+// and others do not.
+func checkSystemRefused(s *probe.Subject, find probe.Finder) {
+	if _, err := s.Raw(sample.Talk(sample.User), false); !probe.Judged(find, err) {
+		return // refused without a system message too
+	}
+	if _, err := s.Raw(sample.Talk(s.SystemTurn(), sample.User), false); err != nil {
+		find(probe.Nowhere, "a system message is refused: %w", err)
+	}
+}

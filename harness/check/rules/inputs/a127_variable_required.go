@@ -1,0 +1,49 @@
+package inputs
+
+import (
+	"slices"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// VariableRequired is the rule A127: the template fails unless the request brings a variable that
+// the protocol does not have.
+var VariableRequired = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A127", Name: "variable-required", Severity: rule.Error, Harm: rule.Crashed,
+		Short: "The template fails unless the request brings a variable that the protocol does " +
+			"not have.",
+		Damage: "Every request ends in an error, until somebody finds out which variable is " +
+			"wanted.",
+		Fix: "Ask whether the variable is defined, and write a default.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkBound,
+}
+
+// specialTokens are the variables beside BOS and EOS that transformers gives to templates, where a
+// tokeniser has them.
+var specialTokens = []string{"unk_token", "sep_token", "pad_token", "cls_token", "mask_token",
+	"additional_special_tokens"}
+
+// checkBound names the variables without which the template fails on the plainest requests.
+func checkBound(s *probe.Subject, find probe.Finder) {
+	for _, m := range s.Template.Caps().Needs.Bound {
+		if slices.Contains(specialTokens, m.Key) {
+			continue
+		}
+		in := chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true}
+		at := probe.Nowhere
+		o, err := s.Template.ChatTemplate().Observe(in)
+		if r, ok := o.Trace.Reading(m.Key); ok {
+			at = probe.Where(r.First)
+		}
+		if err != nil && probe.Worded(err) {
+			continue // a constraint that the template documents
+		}
+		find(at, "without the variable %s, which no client sends, requests end in an error", m.Key)
+	}
+}

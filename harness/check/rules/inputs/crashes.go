@@ -1,0 +1,184 @@
+package inputs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/conversation"
+)
+
+// partsRefused returns the error in which a question in parts ends, with the kind of another
+// message that is written the same in parts and as a text; "": there is none. It renders unfitted:
+// the engine joins parts for a template that does not take them, and others do not.
+func partsRefused(s *probe.Subject) (other string, err error) {
+	if _, err = s.Raw(sample.Talk(sample.User), false); err != nil {
+		return "", nil // A002 is about it
+	}
+	if _, err = s.Raw(sample.Talk(sample.UserInParts), false); err == nil {
+		return "", nil
+	}
+	inParts := func(m ordered.Value) ordered.Value {
+		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))
+	}
+	for _, c := range [...]struct {
+		message ordered.Value
+		needle  string
+		in      func(m ordered.Value) []ordered.Value
+	}{
+		{sample.Answer, "ANSWERNEEDLE", func(m ordered.Value) []ordered.Value {
+			return sample.Talk(sample.User, m, sample.LaterUser)
+		}},
+		{sample.System, "SYSTEMNEEDLE", func(m ordered.Value) []ordered.Value {
+			return sample.Talk(m, sample.User)
+		}},
+		{sample.Result, "RESULTNEEDLE", func(m ordered.Value) []ordered.Value {
+			return sample.Talk(sample.User, sample.CallTurn, m)
+		}},
+	} {
+		kind := conversation.KindOf(c.message)
+		text, err1 := s.Raw(c.in(c.message), kind == conversation.Result)
+		parts, err2 := s.Raw(c.in(inParts(c.message)), kind == conversation.Result)
+		if err1 == nil && err2 == nil && text.Has(c.needle) && text.Text == parts.Text {
+			return kind.String(), err
+		}
+	}
+	return "", err
+}
+
+// inParts reports whether content comes in parts in a message that is not a user's.
+func inParts(t *prompts.Prompt) bool {
+	for i, m := range t.In.Messages {
+		if t.Kinds[i] != conversation.Question && m.At("content").Kind() == ordered.Array {
+			return true
+		}
+	}
+	return false
+}
+
+// findCrashes reports why conversations crash, each cause once: of those that have parts where no
+// user speaks, or of the others. A crash without such parts is not reported again with them.
+func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
+	type cause struct {
+		off int
+		msg string
+	}
+	seen := map[cause][]*prompts.Prompt{}
+	plain := map[cause]bool{}
+	var causes []cause
+	for _, t := range prompts.All.Of(s) {
+		err := cmp.Or(t.Err, t.Unfilled)
+		if err == nil || probe.Worded(err) || !expected(s, t) {
+			continue
+		}
+		c := cause{msg: probe.FirstLine(err)}
+		if at := (*source.Error)(nil); errors.As(err, &at) {
+			c = cause{at.Off, at.Msg}
+		}
+		if seen[c] == nil {
+			causes = append(causes, c)
+		}
+		seen[c] = append(seen[c], t)
+		plain[c] = plain[c] || !inParts(t)
+	}
+	for _, c := range causes {
+		if plain[c] == parts {
+			continue
+		}
+		first := seen[c][slices.IndexFunc(seen[c],
+			func(t *prompts.Prompt) bool { return inParts(t) == parts })]
+		find(probe.Nowhere, "%w\nin %s; first: %s%s", cmp.Or(first.Err, first.Unfilled),
+			probe.Plural(len(seen[c]), "conversation"), first.Name, shape(s, first))
+	}
+}
+
+// expected reports whether a template can be expected to render a conversation: one with calls if
+// it writes calls, one with images and the like if it takes typed content.
+func expected(s *probe.Subject, t *prompts.Prompt) bool {
+	c := s.Template.Caps()
+	for i, m := range t.In.Messages {
+		k := t.Kinds[i]
+		if k == conversation.Answer && m.At("content").IsNull() ||
+			k == conversation.Result && m.At("tool_call_id").IsNull() {
+			return false // beyond the protocol
+		}
+		for _, call := range m.At("tool_calls").Items() {
+			if call.At("id").IsNull() {
+				return false
+			}
+		}
+		if (k == conversation.Call || k == conversation.Result) && !c.ToolCalls {
+			return false
+		}
+		for _, part := range m.At("content").Items() {
+			if part.At("type").Text() != "text" && (!c.TypedContent || processed(t)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// processed reports whether the last look-up in vain before a template failed was that of a
+// variable, or of a field of a part that is no text: a model's processor gives its template tokens
+// for images, and the number of a video's frames, which no request has.
+func processed(t *prompts.Prompt) bool {
+	path, ok := t.Seen.Trace.LastMissing()
+	if !ok || t.Err == nil || slices.Contains(protocol, lastKey(path)) {
+		return false
+	}
+	if part := strings.LastIndexByte(path, '.'); part >= 0 {
+		return partField.MatchString(path) && typeOf(t.In.Messages, path[:part]) != "text"
+	}
+	return !strings.Contains(path, "[")
+}
+
+// partField is the path of a field of a part of a content.
+var partField = regexp.MustCompile(`^messages\[\d+\]\.content\[\d+\]\.\w+$`)
+
+// typeOf returns the type of the part of a content at a path.
+func typeOf(messages []ordered.Value, path string) string {
+	var message, part int
+	if _, err := fmt.Sscanf(path, "messages[%d].content[%d]", &message, &part); err != nil {
+		return ""
+	}
+	return messages[message].At("content").Items()[part].At("type").Text()
+}
+
+// shape describes the peculiarity of a conversation.
+func shape(s *probe.Subject, t *prompts.Prompt) string {
+	var forms []string
+	if len(t.In.Tools) > 0 { // the first one stands for all
+		f := t.In.Tools[0].At("function")
+		if _, ok := f.Get("description"); !ok {
+			forms = append(forms, "a tool without a description")
+		}
+		if _, ok := f.Get("parameters"); !ok {
+			forms = append(forms, "a tool without parameters")
+		}
+	}
+	for i, m := range t.In.Messages {
+		content, there := m.Get("content")
+		switch {
+		case !there:
+			forms = append(forms, probe.Article(t.Kinds[i].String())+" without content")
+		case content.IsNull():
+			forms = append(forms, probe.Article(t.Kinds[i].String())+" with null content")
+		case content.Kind() == ordered.Array:
+			forms = append(forms, probe.Article(t.Kinds[i].String())+" in parts")
+		}
+	}
+	if forms == nil {
+		return ""
+	}
+	return "; with " + strings.Join(forms, ", ")
+}

@@ -1,0 +1,172 @@
+package lists
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/goassay/assay/harness/check/fact/markup"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// PairEmpty is the rule A122: a pair of markers in the instructions holds nothing, though the
+// prompt has tools.
+var PairEmpty = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A122", Name: "pair-empty", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "A pair of markers in the instructions holds nothing, though the prompt has tools.",
+		Damage: "The model looks for the tools between the markers and finds none; they stand " +
+			"elsewhere.",
+		Fix: "Write the tools between the two markers.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkEmptyPair,
+}
+
+// answers reports whether an answer's text is the next that a prompt has of a message: reasoning
+// that is not there may well leave its markers.
+func answers(t *prompts.Prompt, off int) bool {
+	for i, span := range t.Spans {
+		if span.To > 0 && span.From >= off {
+			return t.Kinds[i] == conversation.Answer
+		}
+	}
+	return false
+}
+
+// checkHollow looks for two markers that belong together, in turns before the last message, with
+// nothing between them in any conversation.
+func checkHollow(s *probe.Subject, find probe.Finder) {
+	type pair struct {
+		empty int
+		full  bool
+		in    *prompts.Prompt
+		first markup.Marker
+		end   int
+	}
+	pairs := map[string]*pair{}
+	var keys []string
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		own, tail := t.Own(), t.Tail()
+		var open *markup.Marker // whose next marker is not known yet
+		for m := range t.Markers() {
+			if open != nil {
+				p := pairs[open.Key]
+				if m.Key == open.Key && m.Side == markup.Closing && !answers(t, m.To) &&
+					strings.TrimSpace(own[open.To:m.At]) == "" {
+					if p.empty++; p.empty == 1 {
+						p.in, p.first, p.end = t, *open, m.To
+					}
+				} else {
+					p.full = true
+				}
+				open = nil
+			}
+			if m.Side == markup.Closing || m.Spoken || m.At >= tail {
+				continue
+			}
+			if open = &m; pairs[m.Key] == nil {
+				pairs[m.Key] = &pair{}
+				keys = append(keys, m.Key)
+			}
+		}
+		if open != nil {
+			pairs[open.Key].full = true
+		}
+	}
+	for _, key := range keys {
+		if p := pairs[key]; !p.full && p.empty >= prompts.Enough {
+			find(p.in.At(p.first.At), "nothing stands between %s and its other half, in any "+
+				"conversation: %s\nconversation: %s", probe.JSON(p.in.Text[p.first.At:p.first.To]),
+				report.Quote(p.in.Text, p.end), p.in.Name)
+		}
+	}
+}
+
+// checkOutside looks for two markers that belong together with nothing between, right after the
+// text of instructions that no marker opens.
+func checkOutside(s *probe.Subject, find probe.Finder) {
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil || len(t.Kinds) == 0 || t.Kinds[0] != conversation.System ||
+			t.Spans[0].To == 0 {
+			continue
+		}
+		var open markup.Marker
+		header := false
+		for m := range t.Markers() {
+			if m.To <= t.Spans[0].From {
+				header = header || m.Side != markup.Closing && m.At > 0
+				continue
+			}
+			if open.To > 0 {
+				if !header && open.Key == m.Key && m.Side == markup.Closing &&
+					strings.TrimSpace(t.Text[t.Spans[0].To:open.At]) == "" &&
+					strings.TrimSpace(t.Text[open.To:m.At]) == "" {
+					find(t.At(open.At), "nothing stands between %s and %s, and the text of a "+
+						"system message stands before them: %s\nconversation: %s",
+						probe.JSON(t.Text[open.At:open.To]), probe.JSON(t.Text[m.At:m.To]),
+						report.Quote(t.Text, open.At), t.Name)
+					return
+				}
+				break
+			}
+			if open = m; m.Side == markup.Closing || m.At < t.Spans[0].To {
+				break // no pair, or it stands in the text
+			}
+		}
+	}
+}
+
+// checkEmptyPair looks for two markers that belong together with nothing between, before the first
+// message.
+func checkEmptyPair(s *probe.Subject, find probe.Finder) {
+	if p, at := prompts.FindOwn(s, emptyQuotes); at != nil {
+		find(p.In.At(at[0]+2), "nothing stands between two quotes in a sentence of the "+
+			"template: %s\nconversation: %s", report.Quote(p.In.Text, at[0]+2), p.In.Name)
+	}
+	checkHollow(s, find)
+	checkOutside(s, find)
+	if !s.Template.Caps().Tools {
+		return
+	}
+	lists := listed(s)
+	if len(lists) == 0 {
+		return
+	}
+	l := lists[0]
+	end := strings.Index(l.Text, "USERNEEDLE")
+	if end < lists[len(lists)-1].tools[2].To {
+		return
+	}
+	var before markup.Marker
+	for m := range l.Markers() {
+		if m.At >= end {
+			break
+		}
+		if before.To > 0 && before.Key == m.Key && before.Side != markup.Closing &&
+			m.Side == markup.Closing &&
+			!before.Spoken && !m.Spoken && strings.TrimSpace(l.Text[before.To:m.At]) == "" {
+			find(l.At(before.At), "nothing stands between %s and %s, and the tools stand "+
+				"elsewhere: %s", probe.JSON(l.Text[before.At:before.To]),
+				probe.JSON(l.Text[m.At:m.To]), report.Quote(l.Text, m.At))
+			return
+		}
+		before = m
+	}
+	if at := emptyArray.FindStringIndex(l.Own()[:end]); at != nil {
+		find(l.At(at[0]), "an array is empty, and the tools stand elsewhere: %s",
+			report.Quote(l.Text, at[0]))
+	}
+}
+
+// emptyQuotes are quotes among the words of a sentence.
+var emptyQuotes = regexp.MustCompile(`[a-z] (""|“”) [a-z]{2}`)
+
+// emptyArray is an array over several lines with nothing in it.
+var emptyArray = regexp.MustCompile(`(?m)^\[\s*\n\s*\]$`)

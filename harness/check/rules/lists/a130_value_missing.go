@@ -1,0 +1,51 @@
+package lists
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// ValueMissing is the rule A130: the template writes a key of JSON and no value.
+var ValueMissing = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A130", Name: "value-missing", Severity: rule.Warning, Harm: rule.Lost,
+		Short:  "The template writes a key of JSON and no value.",
+		Damage: "The model reads text that no parser of JSON takes, and writes such text.",
+		Fix:    "Write the value with tojson, and null or an empty string where there is none.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkValues,
+}
+
+// indented is a text in JSON, from its key on, that several spaces or a line feed of the template's
+// own stand before.
+var indented = regexp.MustCompile(`"[a-z_]+": "(\n| {2})[ \n]*\x00`)
+
+// noValue are the texts of keys without a value.
+var noValue = []string{`": }`, `": ,`, `":}`, `":,`, `": ]`}
+
+func checkValues(s *probe.Subject, find probe.Finder) {
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		own := t.Own()
+		if at := indented.FindStringIndex(own); at != nil {
+			find(t.At(at[1]-2), "a text in JSON begins with white space of the template's own: "+
+				"%s\nconversation: %s", report.Quote(t.Text, at[1]-2), t.Name)
+			return
+		}
+		for _, text := range noValue {
+			if at := strings.Index(own, text); at >= 0 {
+				find(t.At(at), "a key has no value: %s\nconversation: %s",
+					report.Quote(t.Text, at), t.Name)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package markers
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/fact/markup"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// StartMoved is the rule A125: all prompts without tools begin with the same text of the template,
+// and those with tools begin otherwise.
+var StartMoved = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A125", Name: "start-moved", Severity: rule.Warning, Harm: rule.Misread,
+		Short: "All prompts without tools begin with the same text of the template, and those " +
+			"with tools begin otherwise.",
+		Damage: "The tools stand before the first token of every conversation that the model was " +
+			"trained on.",
+		Fix: "Write the start of the prompt before the tools.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkStart,
+}
+
+// beginsMarked reports whether a marker stands at the start of a prompt, after BOS.
+func beginsMarked(t *prompts.Prompt) bool {
+	text := strings.TrimLeft(strings.TrimPrefix(t.Text, t.Program.BOS), " \n")
+	at, _, ok := markup.Next(text, 0)
+	return ok && at == 0
+}
+
+// checkStart compares the starts of prompts.
+func checkStart(s *probe.Subject, find probe.Finder) {
+	if !s.Template.Caps().Tools || !prompts.Heard(s, find) {
+		return
+	}
+	start, n, marked := "", 0, true
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil || len(t.In.Tools) > 0 {
+			continue
+		}
+		if n++; n == 1 {
+			start = t.Text
+		}
+		start = source.CommonPrefix(start, t.Text)
+		marked = marked && beginsMarked(t)
+	}
+	if n >= prompts.Few && marked {
+		for _, t := range prompts.All.Of(s) {
+			if t.Err != nil || len(t.In.Tools) == 0 || t.Text == "" || beginsMarked(t) {
+				continue
+			}
+			find(t.At(0), "a prompt with tools begins with no marker, and all without do: "+
+				"%s\nconversation: %s", report.Quote(t.Text, 0), t.Name)
+			return
+		}
+	}
+	if n < prompts.Few || start == "" {
+		return
+	}
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil || len(t.In.Tools) == 0 || t.Text == "" {
+			continue
+		}
+		bos := t.Program.BOS
+		if source.CommonPrefix(start, t.Text) == "" ||
+			strings.HasPrefix(start, bos) && !strings.HasPrefix(t.Text, bos) {
+			find(t.At(0), "a prompt with tools begins with %s, and without with %s: "+
+				"%s\nconversation: %s", probe.JSON(firstWord(t.Text)),
+				probe.JSON(start), report.Quote(t.Text, 0), t.Name)
+			return
+		}
+	}
+}

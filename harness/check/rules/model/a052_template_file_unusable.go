@@ -1,0 +1,28 @@
+package model
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// TemplateFileUnusable is the rule A052: a file that holds chat templates cannot be read, or
+// contradicts another one.
+var TemplateFileUnusable = &Rule{
+	Rule: rule.Rule{
+		ID: "A052", Name: "template-file-unusable", Severity: rule.Error, Harm: rule.Crashed,
+		Short:  "A file that holds chat templates cannot be read, or contradicts another one.",
+		Damage: "Engines refuse to load the model, or go on silently with another template.",
+		Fix:    "The message has the place and the expectation.",
+	},
+	Group: probe.GroupLint,
+	Find:  anywhere(checkFiles),
+}
+
+func checkFiles(s *Subject, find Finder) {
+	for _, p := range s.Problems {
+		find("%w", p)
+	}
+	if why := s.Conflict(); why != "" {
+		find("%s", why)
+	}
+}

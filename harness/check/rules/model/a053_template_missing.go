@@ -1,0 +1,32 @@
+package model
+
+import (
+	"github.com/goassay/assay/engine/model/modeldir"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// TemplateMissing is the rule A053: the model has no chat template.
+var TemplateMissing = &Rule{
+	Rule: rule.Rule{
+		ID: "A053", Name: "template-missing", Severity: rule.Error, Harm: rule.Crashed,
+		Short:  "The model has no chat template.",
+		Damage: "Chat requests are refused, or answered with a template of another model.",
+		Fix: "Add the template that the model was trained with: chat_template.jinja, or `assay " +
+			"retemplate` for a GGUF.",
+	},
+	Group: probe.GroupLint,
+	Find:  anywhere(checkMissing),
+}
+
+func checkMissing(s *Subject, find Finder) {
+	if len(s.Templates) > 0 {
+		return
+	}
+	if len(s.Unread) > 0 {
+		find("nothing that was read has one; %d model files were not read", len(s.Unread))
+		return
+	}
+	find("neither %s, %s nor "+
+		"a GGUF has one%s", modeldir.JinjaFile, modeldir.TokenizerConfig, s.Hint())
+}

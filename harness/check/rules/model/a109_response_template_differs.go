@@ -1,0 +1,59 @@
+package model
+
+import (
+	"errors"
+
+	"github.com/goassay/assay/engine/emit"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/foreign/responsetemplate"
+)
+
+// ResponseTemplateDiffers is the rule A109: the response_template in tokenizer_config.json misreads
+// turns that the chat template writes.
+var ResponseTemplateDiffers = &Rule{
+	Rule: rule.Rule{
+		ID: "A109", Name: "response-template-differs", Severity: rule.Error, Harm: rule.Misread,
+		Short: "The response_template in tokenizer_config.json misreads turns that the chat " +
+			"template writes.",
+		Damage: "transformers, and servers that read the object, lose calls or reasoning, or show " +
+			"markers in the answer.",
+		Fix: "`assay emit response-template --into tokenizer_config.json` writes one that " +
+			"reads them; where it refuses, it names the part that no such object can express.",
+	},
+	Group: probe.GroupLint,
+	Find:  anywhere(checkResponse),
+}
+
+func checkResponse(s *Subject, find Finder) {
+	if s.ResponseTemplate.IsNull() {
+		return
+	}
+	read, err := responsetemplate.Read(s.ResponseTemplate)
+	if err != nil {
+		return // A108 says so
+	}
+	for _, src := range s.Distinct() {
+		t, err := src.Compile()
+		if err != nil {
+			continue
+		}
+		verdict, err := responsetemplate.Judge(read, t)
+		if err != nil || len(verdict.Differences) == 0 {
+			continue
+		}
+		find("it reads %d of the %d turns of %s as they are meant; %s\n%s", verdict.Read,
+			verdict.Turns, src.Name, offer(t.Analysis().Format), verdict.Differences[0])
+	}
+}
+
+// offer tells whether an object for a format can be emitted.
+func offer(f format.Format) string {
+	_, err := emit.ResponseTemplate(f)
+	var refused *emit.Inexpressible
+	if errors.As(err, &refused) {
+		return refused.Error()
+	}
+	return "`assay emit response-template` writes one for the format"
+}

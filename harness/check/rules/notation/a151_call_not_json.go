@@ -1,0 +1,37 @@
+package notation
+
+import (
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// CallNotJSON is the rule A151: a call begins and ends as JSON does, and is not valid JSON: a
+// comma, a colon, a quote or a value is missing.
+var CallNotJSON = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A151", Name: "call-not-json", Severity: rule.Error, Harm: rule.Glued,
+		Short: "A call begins and ends as JSON does, and is not valid JSON: a comma, a colon, a " +
+			"quote or a value is missing.",
+		Damage: "The model learns to write JSON that no parser reads.",
+		Fix: "Write the text that is missing, and compare with the instructions. The filter " +
+			"tojson on the whole call cannot leave anything out.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkCallsJSON,
+}
+
+func checkCallsJSON(s *probe.Subject, find probe.Finder) {
+	for _, turn := range []ordered.Value{sample.CallTurn, sample.CallTurnOf(sample.Call,
+		sample.LaterCall)} {
+		if notation(s, find, notated{"a call", chat.Request{Messages: sample.Talk(sample.User,
+			turn),
+			Tools: sample.Tools()}, "USERNEEDLE", []string{"CITYNEEDLE",
+			sample.LaterCall.At("function").
+				At("name").Text()}}) {
+			return
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package program
+
+import (
+	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// BranchEmpty is the rule A139: a condition or a loop has nothing in it.
+var BranchEmpty = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A139", Name: "branch-empty", Severity: rule.Note, Harm: rule.Style,
+		Short:  "A condition or a loop has nothing in it.",
+		Damage: "The text or the statement that belongs there is missing, and nobody is told.",
+		Fix: "Write it, or turn the condition around; a comment in the branch tells that " +
+			"nothing is meant.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkEmptied,
+}
+
+func checkEmptied(s *probe.Subject, find probe.Finder) {
+	for _, h := range flow.Hollows(s.Source.Places()) {
+		find(probe.Where(h.Off), "there is nothing between this and the next statement, %s",
+			probe.JSON(h.Next))
+	}
+}

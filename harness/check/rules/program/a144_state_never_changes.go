@@ -1,0 +1,29 @@
+package program
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// StateNeverChanges is the rule A144: a field of a namespace is read and never set, and a variable
+// of its name is set instead.
+var StateNeverChanges = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A144", Name: "state-never-changes", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "A field of a namespace is read and never set, and a variable of its name is set " +
+			"instead.",
+		Damage: "A counter stays at its first value, a flag is never raised: what depends on it " +
+			"never happens, or always does.",
+		Fix: "Set the field: {% set ns.field = ... %}.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkState,
+}
+
+// checkState looks for a field of a namespace that nothing sets after the namespace is made.
+func checkState(s *probe.Subject, find probe.Finder) {
+	if read, set := s.Flow().Unset(); read != nil {
+		find(probe.Where(set.Off()), "%s is set and %s is read, at %s, which nothing sets", set.Name,
+			read.Name, line(s, read.Off()))
+	}
+}

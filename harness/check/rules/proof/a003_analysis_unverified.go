@@ -1,0 +1,88 @@
+package proof
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// AnalysisUnverified is the rule A003: the text that the template writes for a message is not read
+// back as that message, or the format that was found spells it otherwise.
+var AnalysisUnverified = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A003", Name: "analysis-unverified", Severity: rule.Error, Harm: rule.Misread,
+		Short: "The text that the template writes for a message is not read back as that " +
+			"message, or the format that was found spells it otherwise.",
+		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
+		Fix: "`assay analyze --explain` shows each comparison's finding; CONTRIBUTING " +
+			"describes the remedy where it misses something.",
+	},
+	Group: probe.GroupVerify,
+	Find:  checkVerified,
+}
+
+func checkVerified(s *probe.Subject, find probe.Finder) {
+	g := grouped(s)
+	for _, shape := range s.Template.Verify().Shapes {
+		text := ""
+		for _, fault := range shape.Faults {
+			switch {
+			case fault.Proof == verify.Grammar: // A006
+			case shape.Turn == "":
+				text += "; cannot be read back: " + fault.Text
+			case fault.Proof == verify.Parse:
+				text += "; read back as something else: " + fault.Text
+			default:
+				text += "; the format spells something else: " + fault.Text
+			}
+		}
+		if text == "" {
+			continue
+		}
+		if text = shape.Name + ": " + text[2:]; shape.Turn != "" {
+			text += fmt.Sprintf("\nturn: %q", shape.Turn)
+		}
+		// Of shapes with calls that fail a proof the first one says why, and so it is with those
+		// without.
+		g.add(shape, fmt.Sprint(shape.Tools), "%s", text)
+	}
+	// Where nothing failed and nothing is proven, a template that writes no answers shows nothing
+	// that could be wrong; one that refuses them, or that declares calls and writes none, hides
+	// them. One that refuses answers and never looks at whether an answer is asked for has none: it
+	// serves an embedding or a judge, and no chat.
+	report, gate := s.Template.Verify(), s.Template.Gate()
+	refuses := report.Shapes[0].Verdict == verify.Refused && prompts(s)
+	if gate.Unverified != nil && report.OK() && (gate.ToolCapable() || refuses) {
+		probe.Unjudged(find, gate.Unverified)
+	}
+	var whys []string
+	names := map[string][]string{}
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict == verify.Unjudged {
+			if names[shape.Note] == nil {
+				whys = append(whys, shape.Note)
+			}
+			names[shape.Note] = append(names[shape.Note], shape.Name)
+		}
+	}
+	for _, why := range whys {
+		probe.Unjudged(find, fmt.Errorf("%s: %s", strings.Join(names[why], ", "), why))
+	}
+	g.find(find, "also fails (`assay analyze "+
+		"--verify` shows how)", func(shape verify.Shape) probe.Where { return turn(s, shape.Tools) })
+}
+
+// prompts reports whether the template looks at whether an answer is asked for.
+func prompts(s *probe.Subject) bool {
+	asked, err := s.Fitted(sample.Talk(sample.User), false, true)
+	o, ok := asked.Observe()
+	if err != nil || !ok {
+		return true // nothing is known of it
+	}
+	_, looked := o.Trace.Reading("add_generation_prompt")
+	return looked
+}

@@ -1,0 +1,37 @@
+package proof
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// GrammarRejectsTurn is the rule A006: the grammar does not take a call as the template itself
+// writes it.
+var GrammarRejectsTurn = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A006", Name: "grammar-rejects-turn", Severity: rule.Error, Harm: rule.Misread,
+		Short: "The grammar does not take a call as the template itself writes it.",
+		Damage: "Constrained decoding forces the model off the spelling it was trained on, or " +
+			"fails.",
+		Fix: "Close in every branch each marker that it opens. If it does, this is a bug of " +
+			"the engine: please report it with the template.",
+	},
+	Group: probe.GroupGrammar,
+	Find:  checkGrammarTakes,
+}
+
+func checkGrammarTakes(s *probe.Subject, find probe.Finder) {
+	g := grouped(s)
+	for _, shape := range s.Template.Verify().Shapes {
+		for _, fault := range shape.Faults {
+			if fault.Proof == verify.Grammar {
+				_, expected, _ := strings.Cut(fault.Text, "\nit expects ")
+				g.add(shape, expected, "%s: %s\nturn: %q", shape.Name, fault.Text, shape.Turn)
+			}
+		}
+	}
+	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape.Tools) })
+}

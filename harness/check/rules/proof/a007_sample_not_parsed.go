@@ -1,0 +1,79 @@
+package proof
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/corpus/split"
+)
+
+// SampleNotParsed is the rule A007: a sentence of the grammar is not parsed as calls.
+var SampleNotParsed = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A007", Name: "sample-not-parsed", Severity: rule.Error, Harm: rule.Misread,
+		Short:  "A sentence of the grammar is not parsed as calls.",
+		Damage: "An answer that was constrained to be a call arrives as content.",
+		Fix:    "This is a bug of the engine: please report it with the template.",
+	},
+	Group: probe.GroupGrammar,
+	Find:  checkSamples,
+}
+
+// failedCall reports whether a shape with calls failed.
+func failedCall(s verify.Shape) bool { return s.Tools && s.Verdict == verify.Failed }
+
+// samples is the number of sentences that are drawn from a grammar.
+const samples = 16
+
+func checkSamples(s *probe.Subject, find probe.Finder) {
+	if i := slices.IndexFunc(s.Template.Verify().Shapes, failedCall); i >= 0 {
+		probe.Unjudged(find, fmt.Errorf("the spelling of calls is "+
+			"not verified: %s", s.Template.Verify().Shapes[i].Name))
+		return
+	}
+	if !s.Template.Analysis().HasCalls() && len(s.Options.Fallbacks) == 0 {
+		return
+	}
+	plan, err := plan(s, codegen.Options{Tools: verify.Tools(), Parallel: true,
+		Choice: chat.ToolChoice{Mode: chat.ChoiceRequired}})
+	if err != nil {
+		find(probe.Nowhere, "%w", err)
+		return
+	}
+	grammar, err := plan.Grammar()
+	if err != nil {
+		find(probe.Nowhere, "%w", err)
+		return
+	} else if grammar == nil {
+		find(probe.Nowhere, "the request has no grammar")
+		return
+	}
+	for seed := range int64(samples) {
+		text, err := output(grammar, seed)
+		if err != nil {
+			find(probe.Nowhere, "seed %d: %w", seed, err)
+			return
+		}
+		if answer := split.Feed(stream.NewParser(plan), text, nil,
+			chat.FinishStop); answer.Finish != chat.FinishToolCalls {
+			find(turn(s, true), "seed %d: %q is read as %s", seed, text, answer.Message.Value())
+			return
+		}
+	}
+}
+
+func output(grammar *gbnf.Grammar, seed int64) (string, error) {
+	sampler, err := gbnf.NewSampler(grammar, rand.New(rand.NewSource(seed)))
+	if err != nil {
+		return "", err
+	}
+	return sampler.Sample()
+}

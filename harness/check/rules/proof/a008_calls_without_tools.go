@@ -1,0 +1,29 @@
+package proof
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// CallsWithoutTools is the rule A008: calls are replayed, but tools are never described to the
+// model.
+var CallsWithoutTools = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A008", Name: "calls-without-tools", Severity: rule.Warning, Harm: rule.Lost,
+		Short:  "Calls are replayed, but tools are never described to the model.",
+		Damage: "The model is asked to call functions that it has not been told of.",
+		Fix:    "Write the tools into the prompt when there are any.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkToolsDescribed,
+}
+
+func checkToolsDescribed(s *probe.Subject, find probe.Finder) {
+	c := s.Template.Caps()
+	if !probe.Judged(find, c.WhyUnjudged(probe.DescribesTools), c.WhyUnjudged(probe.ReplaysCalls)) {
+		return
+	}
+	if c.ToolCalls && !c.Tools {
+		find(s.Of("CITYNEEDLE"), "supports_tool_calls without supports_tools")
+	}
+}

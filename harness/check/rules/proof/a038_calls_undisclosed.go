@@ -1,0 +1,37 @@
+package proof
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// CallsUndisclosed is the rule A038: the template describes tools and never writes a call.
+var CallsUndisclosed = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A038", Name: "calls-undisclosed", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "The template describes tools and never writes a call.",
+		Damage: "A server can only guess how the model spells calls, and the model does not see " +
+			"the calls that it made.",
+		Fix: "Write the calls of an assistant's message in the spelling that the model was " +
+			"trained on.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkDisclosed,
+}
+
+func checkDisclosed(s *probe.Subject, find probe.Finder) {
+	if s.Template.Analysis().Format.Undisclosed {
+		find(toolsAt(s), "tools are described, calls are not written; a parser must be told the "+
+			"spelling (--fallback), or tries the registered ones")
+	}
+}
+
+// toolsAt is the place that describes tools.
+func toolsAt(s *probe.Subject) probe.Where {
+	prompt, err := s.Fitted(sample.Talk(sample.User), true, true)
+	if err != nil {
+		return probe.Nowhere
+	}
+	return prompt.Of("get_weather")
+}

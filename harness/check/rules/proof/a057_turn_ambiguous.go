@@ -1,0 +1,32 @@
+package proof
+
+import (
+	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// TurnAmbiguous is the rule A057: the template writes a message in a way that means another one as
+// well.
+var TurnAmbiguous = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A057", Name: "turn-ambiguous", Severity: rule.Warning, Harm: rule.Misread,
+		Short: "The template writes a message in a way that means another one as well.",
+		Damage: "No parser can tell the two apart: an answer arrives as reasoning, or an argument " +
+			"ends where it should not.",
+		Fix: "Write the parts of a message differently: close reasoning before content, escape " +
+			"the end of a string.",
+	},
+	Group: probe.GroupVerify,
+	Find:  checkUnambiguous,
+}
+
+func checkUnambiguous(s *probe.Subject, find probe.Finder) {
+	g := grouped(s)
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict == verify.Ambiguous {
+			g.add(shape, shape.Note, "%s: %s\nturn: %q", shape.Name, shape.Note, shape.Turn)
+		}
+	}
+	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape.Tools) })
+}

@@ -1,0 +1,111 @@
+package reasoning
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/conversation"
+)
+
+// ReasoningReadAndDropped is the rule A124: the template reads the reasoning of an answer, and
+// writes it in no conversation.
+var ReasoningReadAndDropped = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A124", Name: "reasoning-read-and-dropped", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "The template reads the reasoning of an answer, and writes it in no conversation.",
+		Damage: "A client that gives the reasoning back as the template asks for it loses it, and " +
+			"nobody is told.",
+		Fix: "Write the field where it is read, or do not ask for it.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkReasoningWritten,
+}
+
+// index is an index in a path.
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// checkReasoningWritten goes through the fields of reasoning that requests have.
+func checkReasoningWritten(s *probe.Subject, find probe.Finder) {
+	if !prompts.Heard(s, find) {
+		return
+	}
+	checkReasoningFields(s, find)
+	type field struct {
+		read, written int
+		at            probe.Where
+		in            *prompts.Prompt
+	}
+	fields := map[string]*field{}
+	var order []string
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		var found map[prompts.Origin]int
+		for _, l := range conversation.Leaves(t.In) {
+			if l.Part != conversation.Reasoning {
+				continue
+			}
+			r, ok := t.Seen.Trace.Reading(l.Path)
+			if !ok || !r.Value && !r.Tested {
+				continue
+			}
+			if found == nil {
+				found = t.Origins()
+			}
+			name := index.ReplaceAllString(l.Path, "")
+			f := fields[name]
+			if f == nil {
+				f = &field{at: probe.Where(r.First), in: t}
+				fields[name] = f
+				order = append(order, name)
+			}
+			f.read++
+			if prompts.Has(found, prompts.OriginOf(l)) {
+				f.written++
+			}
+		}
+	}
+	for _, name := range order {
+		if f := fields[name]; f.written == 0 && f.read >= prompts.Enough {
+			find(f.at, "%s is read %d times and never written\nfirst: %s", name, f.read, f.in.Name)
+		}
+	}
+}
+
+// checkReasoningFields gives reasoning in each field of its own, unfitted. Where one of them is
+// written and another one is looked for and dropped, a client that uses that one loses it.
+func checkReasoningFields(s *probe.Subject, find probe.Finder) {
+	written := map[string]bool{}
+	dropped := map[string]probe.Where{}
+	for _, field := range chat.ReasoningFields {
+		thought := ordered.Str("REASONNEEDLE")
+		for _, messages := range [][]ordered.Value{
+			sample.Talk(sample.User, sample.CallTurn.With(field, thought), sample.Result),
+			sample.Talk(sample.User, sample.Answer.With(field, thought))} {
+			in := chattemplate.Input{Messages: messages, Tools: s.Tools(),
+				Kwargs: s.Template.Caps().Needs.Bound}
+			o, err := s.Template.ChatTemplate().Observe(in)
+			r, read := o.Trace.Reading("messages[1]." + field)
+			switch {
+			case err != nil:
+			case strings.Contains(o.String, "REASONNEEDLE"):
+				written[field] = true
+			case read && (r.Value || r.Tested):
+				dropped[field] = probe.Where(r.Last)
+			}
+		}
+	}
+	for _, field := range chat.ReasoningFields {
+		if at, ok := dropped[field]; ok && !written[field] && len(written) > 0 {
+			find(at, "reasoning that comes as %s is looked for and dropped", field)
+		}
+	}
+}

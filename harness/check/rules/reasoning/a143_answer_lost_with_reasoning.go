@@ -1,0 +1,48 @@
+package reasoning
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// AnswerLostWithReasoning is the rule A143: an answer that comes with its reasoning in the content
+// loses its text.
+var AnswerLostWithReasoning = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A143", Name: "answer-lost-with-reasoning", Severity: rule.Error, Harm: rule.Lost,
+		Short: "An answer that comes with its reasoning in the content loses its text.",
+		Damage: "Clients that keep what a server sent hand the reasoning back so; the model does " +
+			"not see what it answered.",
+		Fix: "Keep the text after the end of the reasoning: content.split('</think>')[-1].",
+	},
+	Group:      probe.GroupLint,
+	Supersedes: []string{"A161"},
+	Find:       checkInlineReasoning,
+}
+
+// checkInlineReasoning hands an answer back as a server without a parser sent it.
+func checkInlineReasoning(s *probe.Subject, find probe.Finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	if strings.TrimSpace(r.Open.Text) == "" || strings.TrimSpace(r.Close.Text) == "" {
+		return
+	}
+	inline := sample.AnswerOf(r.Open.Text + "REASONNEEDLE" + r.Close.Text + "ANSWERNEEDLE")
+	for _, after := range [][]ordered.Value{{sample.LaterUser}, {}} {
+		plain, err := s.Raw(sample.Talk(append([]ordered.Value{sample.User, sample.Answer},
+			after...)...), false)
+		if err != nil || !plain.Has("ANSWERNEEDLE") {
+			continue // A014 is about it
+		}
+		both, err := s.Raw(sample.Talk(append([]ordered.Value{sample.User, inline}, after...)...),
+			false)
+		if err == nil && !both.Has("ANSWERNEEDLE") {
+			find(both.Of("USERNEEDLE"), "the content %s loses its answer: %s",
+				probe.JSON(inline.At("content").Text()), both.Quote("USERNEEDLE"))
+			return
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package requests
+
+import (
+	"github.com/goassay/assay/harness/check/fact/variant"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
+)
+
+// SpellingCrashes is the rule A157: a request that clients send ends in an error, though a
+// plainer one that says the same does not, or other engines render it.
+var SpellingCrashes = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A157", Name: "spelling-crashes", Severity: rule.Error, Harm: rule.Crashed,
+		Short: "A request that clients send ends in an error, though a plainer one that says " +
+			"the same does not, or other engines render it.",
+		Damage: "A client sends an answer back as its SDK gave it, with \"tool_calls\": null, " +
+			"and every further request of the conversation is an error 500.",
+		Fix: "Ask whether a member has a value before using it: {% if message.tool_calls " +
+			"%} in place of {% if message.tool_calls is defined %}; build new lists in " +
+			"place of changing those of the request.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkSpellingCrashes,
+}
+
+func checkSpellingCrashes(s *probe.Subject, find probe.Finder) {
+	for _, c := range causes(s, func(f variant.Fault) bool {
+		return f.Kind == variant.Crashed && f.In.Relation != sent.Later && !f.Sandboxed()
+	}) {
+		f := c.faults[0]
+		find(c.at, "%s ends in an error in %s: %w\n%s", f.In.Name, view.Names(f.Views), f.Err,
+			c.others())
+	}
+}

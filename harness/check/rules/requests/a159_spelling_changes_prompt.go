@@ -1,0 +1,33 @@
+package requests
+
+import (
+	"github.com/goassay/assay/harness/check/fact/variant"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/view"
+)
+
+// SpellingChangesPrompt is the rule A159: two requests that say the same and are spelled
+// otherwise give different prompts.
+var SpellingChangesPrompt = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A159", Name: "spelling-changes-prompt", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "Two requests that say the same and are spelled otherwise give different " +
+			"prompts.",
+		Damage: "With \"tools\": [] the model is told that it has tools and is shown none; an " +
+			"answer with a member that is null loses its end.",
+		Fix: "Decide by the value of a member and not by its presence.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkSpellingChangesPrompt,
+}
+
+func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
+	for _, c := range causes(s, func(f variant.Fault) bool {
+		return f.Kind == variant.Changed && says(f)
+	}) {
+		f := c.faults[0]
+		find(c.at, "%s changes the prompt (%s)\n%s\n%s", f.In.Name, view.Names(f.Views),
+			excerpts(f), c.others())
+	}
+}

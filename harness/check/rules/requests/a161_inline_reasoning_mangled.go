@@ -1,0 +1,42 @@
+package requests
+
+import (
+	"github.com/goassay/assay/harness/check/fact/variant"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
+)
+
+// InlineReasoningMangled is the rule A161: reasoning that comes within the content of an answer
+// is lost, or doubled, or leaves a marker behind, though as a member of its own it is written
+// well.
+var InlineReasoningMangled = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A161", Name: "inline-reasoning-mangled", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "Reasoning that comes within the content of an answer is lost, or doubled, or " +
+			"leaves a marker behind, though as a member of its own it is written well.",
+		Damage: "A client of a server that does not take the reasoning apart sends it back in " +
+			"the content; the model sees its own block closed twice, or its plan is gone " +
+			"in the middle of its calls.",
+		Fix: "Split the content at the last closing marker, take the reasoning from before " +
+			"it and the answer from after it, and write each once.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkInlineReasoningMangled,
+}
+
+func checkInlineReasoningMangled(s *probe.Subject, find probe.Finder) {
+	for _, c := range causes(s, func(f variant.Fault) bool {
+		return f.In.Relation == sent.Inline &&
+			(f.Kind == variant.Lost || f.Kind == variant.Doubled)
+	}) {
+		f := c.faults[0]
+		happens := "is lost"
+		if f.Kind == variant.Doubled {
+			happens = "stands there too often"
+		}
+		find(c.at, "%s: %q %s (%s)\n%s\n%s", f.In.Name, f.Text, happens,
+			view.Names(f.Views), excerpts(f), c.others())
+	}
+}

@@ -1,0 +1,49 @@
+package requests
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/harness/check/fact/variant"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
+)
+
+// TurnsDependOnContext is the rule A162: the turns of a conversation are written otherwise where
+// the request has tools that nobody calls, or instructions.
+var TurnsDependOnContext = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A162", Name: "turns-depend-on-context", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "The turns of a conversation are written otherwise where the request has " +
+			"tools that nobody calls, or instructions.",
+		Damage: "With tools every answer of the history is left open, or an index that counts " +
+			"the system message is off by one: the model reads two turns as one.",
+		Fix: "Write a turn by its own message and its neighbours, and count from the first " +
+			"message after the instructions.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkTurnsDependOnContext,
+}
+
+func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
+	for _, c := range causes(s, func(f variant.Fault) bool {
+		return f.Kind == variant.Changed && f.In.Relation == sent.Later && !folded(f)
+	}) {
+		f := c.faults[0]
+		find(c.at, "%s: the turns after the first question are written otherwise (%s)\n%s\n%s",
+			f.In.Name, view.Names(f.Views), excerpts(f), c.others())
+	}
+}
+
+// folded reports whether the instructions stand after the first question, as in templates that put
+// them into the last one.
+func folded(f variant.Fault) bool {
+	for _, m := range f.In.Sent.At("messages").Items() {
+		if m.At("role").Text() == "system" {
+			told := strings.Index(f.Got, m.At("content").Text())
+			return told < 0 || told > f.Off-len(m.At("content").Text())
+		}
+	}
+	return false
+}

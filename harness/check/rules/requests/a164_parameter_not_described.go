@@ -1,0 +1,32 @@
+package requests
+
+import (
+	"github.com/goassay/assay/harness/check/fact/variant"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// ParameterNotDescribed is the rule A164: the template describes the parameters of tools, and its
+// prompt is the same whichever of them are required, or whatever type one has.
+var ParameterNotDescribed = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A164", Name: "parameter-not-described", Severity: rule.Warning, Harm: rule.Lost,
+		Short: "The template describes the parameters of tools, and its prompt is the same " +
+			"whichever of them are required, or whatever type one has.",
+		Damage: "The model leaves out an argument that the tool needs, or sends a text for a " +
+			"number.",
+		Fix: "Write the whole schema of the parameters, or its required list and types " +
+			"beside the descriptions.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkParameterNotDescribed,
+}
+
+func checkParameterNotDescribed(s *probe.Subject, find probe.Finder) {
+	for _, f := range variant.Faults.Of(s) {
+		if f.Kind == variant.Ignored {
+			find(s.Rendered(f.Got, f.Input).Of("How far ahead to look."),
+				"%s does not reach the prompt, though the parameters are described", f.In.Name)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package requests
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/fact/variant"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
+	"github.com/goassay/assay/harness/report"
+)
+
+// place is where in the template a fault is: the place that wrote the first byte that differs.
+func place(s *probe.Subject, f variant.Fault) probe.Where {
+	if e := (*source.Error)(nil); errors.As(f.Err, &e) {
+		return probe.Where(e.Off)
+	}
+	if f.Kind == variant.Lost {
+		if at := s.Rendered(f.Got, f.Input).Near(f.Text); at != probe.Nowhere {
+			return at
+		}
+	}
+	return s.Rendered(f.Got, f.Input).At(min(f.Off, len(f.Got)-1))
+}
+
+// cause is faults with one cause: those at one place of the template.
+type cause struct {
+	at     probe.Where
+	faults []variant.Fault
+}
+
+// causes sorts the faults that a rule is about by their places, in the order of the first ones.
+func causes(s *probe.Subject, about func(variant.Fault) bool) []cause {
+	var all []cause
+	for _, f := range variant.Faults.Of(s) {
+		if !about(f) {
+			continue
+		}
+		at := place(s, f)
+		i := slices.IndexFunc(all, func(c cause) bool {
+			return c.at == at
+		})
+		if i < 0 {
+			all = append(all, cause{at: at, faults: []variant.Fault{f}})
+		} else {
+			all[i].faults = append(all[i].faults, f)
+		}
+	}
+	return all
+}
+
+// others are the further spellings of a cause, a line each; and the clients that send the first.
+func (c cause) others() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "sent by: %s", c.faults[0].In.By)
+	for _, f := range c.faults[1:] {
+		fmt.Fprintf(&b, "\nthe same: %s (%s)", f.In.Name, view.Names(f.Views))
+	}
+	return b.String()
+}
+
+// excerpts shows a prompt and that of the plain request where they part.
+func excerpts(f variant.Fault) string {
+	return fmt.Sprintf("the model sees: %s\nplainly said: %s", report.Quote(f.Got, f.Off),
+		report.Quote(f.Want, f.WantOff))
+}
+
+// says reports whether a fault is of a spelling that says the same as its plain request.
+func says(f variant.Fault) bool {
+	return f.In.Relation == sent.Same || f.In.Relation == sent.Renamed
+}
+
+// late reports whether a fault is of instructions that come late or twice.
+func late(f variant.Fault) bool {
+	return f.In.Relation == sent.Whole && strings.Contains(f.In.Name, "system message")
+}

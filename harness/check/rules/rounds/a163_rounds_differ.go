@@ -1,0 +1,44 @@
+package rounds
+
+import (
+	"slices"
+
+	"github.com/goassay/assay/harness/check/fact/round"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// RoundsDiffer is the rule A163: the second round of a conversation, or the second item of a list,
+// is written otherwise than the first, though both have the same form.
+var RoundsDiffer = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A163", Name: "rounds-differ", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "The second round of a conversation, or the second item of a list, is written " +
+			"otherwise than the first, though both have the same form.",
+		Damage: "A flag of the first round is never set back: from the second one on calls " +
+			"lack their opening marker, or questions their header.",
+		Fix: "Set the state back where a round ends, or decide by the messages beside the " +
+			"one that is written.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkRoundsDiffer,
+}
+
+func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
+	var all []round.Difference
+	for _, d := range round.Find(s.Template.ChatTemplate()) {
+		if !slices.ContainsFunc(all, func(o round.Difference) bool {
+			return o.First == d.First && o.Second == d.Second
+		}) {
+			all = append(all, d)
+		}
+	}
+	for _, d := range all {
+		prompt, err := s.Render(d.Input)
+		if err != nil {
+			continue // it rendered a moment ago
+		}
+		find(prompt.At(d.Off), "%s: between %q and %q the second round has %q, the first one %q",
+			d.In, d.Before, d.After, d.Second, d.First)
+	}
+}

@@ -1,0 +1,28 @@
+package rounds
+
+import (
+	"github.com/goassay/assay/harness/check/fact/round"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// ResultMisattributed is the rule A165: of two results the second is written under the name or id
+// of the other call.
+var ResultMisattributed = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A165", Name: "result-misattributed", Severity: rule.Error, Harm: rule.Misread,
+		Short:  "Of two results the second is written under the name or id of the other call.",
+		Damage: "With parallel calls the model takes the forecast for the timetable.",
+		Fix:    "Look the call up by the tool_call_id of the result, and write its name.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkResultMisattributed,
+}
+
+func checkResultMisattributed(s *probe.Subject, find probe.Finder) {
+	if m, ok := round.Attribute(s.Template.ChatTemplate()); ok {
+		find(s.Rendered(m.Prompt, m.Input).At(m.Off), "of two results %q stands under %s, which is "+
+			"the other call's: %s", m.Result, m.Name, report.Quote(m.Prompt, m.Off))
+	}
+}

@@ -1,0 +1,37 @@
+package rounds
+
+import (
+	"github.com/goassay/assay/harness/check/fact/round"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// AnswerNotPrompted is the rule A167: after the result of a tool the prompt does not begin an
+// answer, though after a question it does, and answers to results have that header in the
+// history.
+var AnswerNotPrompted = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A167", Name: "answer-not-prompted", Severity: rule.Error, Harm: rule.Misread,
+		Short: "After the result of a tool the prompt does not begin an answer, though after " +
+			"a question it does, and answers to results have that header in the history.",
+		Damage: "The model goes on with the result, or makes a second one up, in place of " +
+			"answering.",
+		Fix: "Write the generation prompt whenever add_generation_prompt is set, whatever " +
+			"the last message is.",
+	},
+	Group:      probe.GroupLint,
+	Supersedes: []string{"A019"},
+	Find:       checkAnswerNotPrompted,
+}
+
+func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
+	if m, ok := round.Unprompted(s.Template.ChatTemplate()); ok {
+		prompt, err := s.Render(m.Input)
+		if err != nil {
+			return // it rendered a moment ago
+		}
+		find(prompt.At(len(prompt.Text)-1), "after a result the prompt lacks %q, which it has "+
+			"after a question: %s", m.Header, report.Quote(prompt.Text, len(prompt.Text)))
+	}
+}

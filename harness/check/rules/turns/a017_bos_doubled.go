@@ -1,0 +1,29 @@
+package turns
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// BOSDoubled is the rule A017: the prompt starts with two BOS tokens.
+var BOSDoubled = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A017", Name: "bos-doubled", Severity: rule.Error, Harm: rule.Doubled,
+		Short:  "The prompt starts with two BOS tokens.",
+		Damage: "Quality drops for no visible reason; servers that add a third one make it worse.",
+		Fix:    "Write bos_token once.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkBOS,
+}
+
+func checkBOS(s *probe.Subject, find probe.Finder) {
+	prompt, err := s.Fitted(sample.Talk(sample.User), false, true)
+	if bos := s.Template.ChatTemplate().BOS; probe.Judged(find, err) && bos != "" &&
+		strings.HasPrefix(prompt.Text, bos+bos) {
+		find(prompt.At(len(bos)), "the prompt starts with %q", bos+bos)
+	}
+}

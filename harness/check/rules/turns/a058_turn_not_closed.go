@@ -1,0 +1,65 @@
+package turns
+
+import (
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// TurnNotClosed is the rule A058: a turn is opened while the one before it is still open.
+var TurnNotClosed = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A058", Name: "turn-not-closed", Severity: rule.Error, Harm: rule.Glued,
+		Short: "A turn is opened while the one before it is still open.",
+		Damage: "The model reads two turns as one: it answers its own tool's result, or believes " +
+			"that it cannot call tools.",
+		Fix: "Write the end of a turn in this place, too; the finding names both places.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkClosed,
+}
+
+func checkClosed(s *probe.Subject, find probe.Finder) {
+	if !prompts.Heard(s, find) || findUnclosed(s, find) {
+		return
+	}
+	if q, ok := boundary.SequenceOf(s); ok {
+		var unclosed boundary.TurnFaults
+		for _, t := range q.Unclosed() {
+			unclosed.Add(t)
+		}
+		unclosed.Report(func(t boundary.Turn, times string) {
+			find(t.In.At(t.To-1), "%s is left open where the next one begins with %s: %s\n"+
+				"elsewhere %s ends it; %s", t.Name(), probe.JSON(q.Opener), t.Show(t.To),
+				probe.JSON(q.Closer), times)
+		})
+	}
+}
+
+// findUnclosed reports whether a turn of the frame is left open.
+func findUnclosed(s *probe.Subject, find probe.Finder) bool {
+	gaps := boundary.Gaps.Of(s)
+	f, ok := boundary.FrameOf(s)
+	if !ok {
+		return false
+	}
+	var unclosed boundary.Faults
+	for _, g := range gaps {
+		if f.LeftOpen(gaps, g) {
+			unclosed.Add(g)
+		}
+	}
+	for _, kind := range unclosed.Kinds {
+		g := unclosed.Gaps[kind][0]
+		_, at := g.Of(f.Header(g))
+		find(boundary.Closing(s, gaps, f, g),
+			"the turn of %s is left open where %s follows: %s\nelsewhere "+
+				"%s ends it; conversation: %s",
+			probe.Article(kind.String()), boundary.Followers(unclosed.Gaps[kind]),
+			report.Quote(g.In.Text, at),
+			probe.JSON(f.Closer), g.In.Name)
+	}
+	return len(unclosed.Kinds) > 0
+}

@@ -1,0 +1,155 @@
+package turns
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/markup"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// TurnNotOpened is the rule A059: a turn is closed, and the next message follows without a header.
+var TurnNotOpened = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A059", Name: "turn-not-opened", Severity: rule.Error, Harm: rule.Glued,
+		Short:  "A turn is closed, and the next message follows without a header.",
+		Damage: "The message belongs to nobody: the model has never seen text between two turns.",
+		Fix:    "Write the header of the turn in this place, too, or do not close the one before.",
+	},
+	Group:    probe.GroupLint,
+	Requires: []string{"A058"},
+	Find:     checkOpened,
+}
+
+func checkOpened(s *probe.Subject, find probe.Finder) {
+	if !prompts.Heard(s, find) || findUnopened(s, find) || findEndedEarly(s, find) {
+		return
+	}
+	if q, ok := boundary.SequenceOf(s); ok && !s.Fires("A058") {
+		var unopened boundary.TurnFaults
+		for _, t := range q.Unopened() {
+			unopened.Add(t)
+		}
+		unopened.Report(func(t boundary.Turn, times string) {
+			find(t.In.At(t.From), "%s begins without a header: %s\nelsewhere %s opens it; %s",
+				t.Name(), t.Show(t.From), probe.JSON(q.Opener), times)
+		})
+	}
+}
+
+// findEndedEarly reports whether the marker that ends answers stands between the text of a message
+// and its calls, with no header after it.
+func findEndedEarly(s *probe.Subject, find probe.Finder) bool {
+	end, ok := markup.Last(boundary.UsualEnd(boundary.Gaps.Of(s), conversation.Answer))
+	if !ok {
+		return false
+	}
+	headers := map[string]bool{} // keys of the markers between a question and its answer
+	for m := range markup.Each(boundary.Asked(s)) {
+		headers[m.Key] = true
+	}
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		text, at := -1, 0 // where the text of a message ends
+		of := -1          // whose it is
+		for _, r := range t.Seen.Runs {
+			from := at
+			at += r.Len
+			i := prompts.MessageOf(r)
+			if i < 0 || i >= len(t.Kinds) || t.Kinds[i] != conversation.Call {
+				continue
+			}
+			if prompts.Spoken.MatchString(r.Path) {
+				text, of = at, i
+				continue
+			}
+			if of != i || !strings.Contains(r.Path, ".tool_calls[") {
+				continue
+			}
+			if i := strings.Index(t.Own()[text:from], end); i >= 0 {
+				rest := t.Own()[text+i+len(end) : from]
+				if !slices.ContainsFunc(markup.In(rest), func(m markup.Marker) bool {
+					return headers[m.Key]
+				}) {
+					find(t.At(text+i), "the turn of a call ends before the call: %s\n"+
+						"conversation: %s", report.Quote(t.Text, text+i), t.Name)
+					return true
+				}
+			}
+			of = -1
+		}
+	}
+	return false
+}
+
+// findUnopened reports whether a turn of the frame lacks its header.
+func findUnopened(s *probe.Subject, find probe.Finder) bool {
+	gaps := boundary.Gaps.Of(s)
+	f, ok := boundary.FrameOf(s)
+	if !ok {
+		return false
+	}
+	var unopened, strayed boundary.Faults
+	// kinds that stand somewhere without a closer before them
+	known := map[conversation.Kind]bool{}
+	for _, g := range gaps {
+		if g.Before != conversation.None && g.After == conversation.Result &&
+			!strings.Contains(g.Text, f.Closer) {
+			known[g.After] = true
+		}
+	}
+	start := f.Start()
+	for _, g := range gaps {
+		if g.Before == conversation.None && boundary.Plain(g.After) && f.Bare(s, g) {
+			unopened.Add(g)
+			continue
+		}
+		if g.Before == conversation.None && f.Strays(g) {
+			strayed.Add(g)
+			continue
+		}
+		rest, ok := f.After(g)
+		others := f.Headers[conversation.Question] != "" && f.Headers[conversation.Answer] != ""
+		named := f.Headers[g.After] != "" ||
+			others && g.After == conversation.Result && !known[g.After]
+		bare := strings.TrimSpace(strings.ReplaceAll(rest, boundary.Hole, ""))
+		if ok && (bare == "" && named || g.After == conversation.Result && start != "" &&
+			bare != "" && !strings.HasPrefix(bare, start)) {
+			unopened.Add(g)
+		}
+	}
+	for _, kind := range strayed.Kinds {
+		g := strayed.Gaps[kind][0]
+		at := strings.LastIndex(g.In.Text[g.At:g.To], f.Headers[g.After]) + g.At
+		find(g.In.At(max(at-1, 0)), "text stands after the end of a turn and before the header "+
+			"of the next: %s\nconversation: %s",
+			report.Quote(g.In.Text, at), g.In.Name)
+	}
+	for _, kind := range unopened.Kinds {
+		g := unopened.Gaps[kind][0]
+		if kind == conversation.None {
+			find(g.In.At(g.To), "%s stands without a header at the start of the prompt, and its "+
+				"turn is closed: %s\nconversation: %s",
+				boundary.Followers(unopened.Gaps[kind]), report.Quote(g.In.Text, g.To), g.In.Name)
+			continue
+		}
+		_, at := g.Of(f.Closer)
+		header := "questions and answers have one"
+		if own := f.Headers[g.After]; own != "" {
+			header = "elsewhere " + probe.JSON(own) + " opens it"
+		}
+		find(g.In.At(at), "after the turn of %s, %s follows without a header: %s\n%s; "+
+			"conversation: %s",
+			probe.Article(kind.String()), boundary.Followers(unopened.Gaps[kind]),
+			report.Quote(g.In.Text, at),
+			header, g.In.Name)
+	}
+	return len(strayed.Kinds)+len(unopened.Kinds) > 0
+}

@@ -1,0 +1,47 @@
+package turns
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// TurnClosedTwice is the rule A060: two markers that end a turn stand right after each other.
+var TurnClosedTwice = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A060", Name: "turn-closed-twice", Severity: rule.Error, Harm: rule.Doubled,
+		Short:  "Two markers that end a turn stand right after each other.",
+		Damage: "The model sees the end of a turn where none was open, and learns to write it.",
+		Fix:    "Let one place end the turn.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkClosedOnce,
+}
+
+func checkClosedOnce(s *probe.Subject, find probe.Finder) {
+	gaps := boundary.Gaps.Of(s)
+	f, ok := boundary.FrameOf(s)
+	if !prompts.Heard(s, find) || !ok {
+		return
+	}
+	var twice boundary.Faults
+	for _, g := range gaps {
+		_, rest, _ := strings.Cut(g.Text, f.Closer)
+		if strings.HasPrefix(strings.TrimSpace(rest), f.Closer) && g.Before != conversation.None {
+			twice.Add(g)
+		}
+	}
+	for _, kind := range twice.Kinds {
+		g := twice.Gaps[kind][0]
+		_, at := g.Of(f.Closer)
+		find(g.In.At(at), "the turn of %s is closed twice where %s follows: %s\nconversation: %s",
+			probe.Article(kind.String()), boundary.Followers(twice.Gaps[kind]),
+			report.Quote(g.In.Text, at),
+			g.In.Name)
+	}
+}

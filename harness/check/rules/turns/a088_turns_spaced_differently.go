@@ -1,0 +1,124 @@
+package turns
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// TurnsSpacedDifferently is the rule A088: the white space between two turns, or between a text and
+// the markers of its turn, is not the same everywhere.
+var TurnsSpacedDifferently = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A088", Name: "turns-spaced-differently", Severity: rule.Warning, Harm: rule.Style,
+		Short: "The white space between two turns, or between a text and the markers of its " +
+			"turn, is not the same everywhere.",
+		Damage: "The model sees a spelling of turns that it was not trained on; tokens drift.",
+		Fix:    "Open and end every turn with the same text; only the role may differ.",
+	},
+	Group:    probe.GroupLint,
+	Requires: []string{"A058", "A059"},
+	Find:     checkSpacing,
+}
+
+// checkSpacing compares the white space between the closer and the opener of a kind's turn, for
+// each kind alone; where each is the same everywhere, that of all kinds.
+func checkSpacing(s *probe.Subject, find probe.Finder) {
+	forgotten := checkSeams(s, find)
+	if !s.Fires("A059") {
+		checkFeeds(s, find)
+	}
+	if s.Fires("A058") || findSpacing(s, find) {
+		return
+	}
+	q, ok := boundary.SequenceOf(s)
+	if !ok {
+		return
+	}
+	if t, ok := q.Unfed(); ok && !forgotten {
+		at := t.From + len(q.Opener)
+		find(t.In.At(at), "no line feed follows the name in the header of %s, as it does in those "+
+			"of others: %s\nconversation: %s", t.Name(), t.Show(at), t.In.Name)
+	}
+	count, total := map[string]int{}, 0
+	usual := ""
+	spaces := q.Spaces()
+	for _, t := range spaces {
+		total++
+		if count[t.Space]++; count[t.Space] > count[usual] {
+			usual = t.Space
+		}
+	}
+	if 4*count[usual] < 3*total {
+		return
+	}
+	for _, t := range spaces {
+		if t.Space != usual {
+			find(t.In.At(t.To-1), "after %s stands %s, elsewhere %s: %s\nconversation: %s",
+				t.Name(), probe.JSON(q.Closer+t.Space), probe.JSON(q.Closer+usual),
+				t.Show(t.To-len(t.Space)), t.In.Name)
+			return
+		}
+	}
+}
+
+// findSpacing compares the spaces of each kind, and reports whether two differ.
+func findSpacing(s *probe.Subject, find probe.Finder) bool {
+	f, ok := boundary.FrameOf(s)
+	if !ok {
+		return false
+	}
+	type seen struct {
+		count map[string]int
+		gap   map[string]boundary.Gap
+	}
+	all := map[conversation.Kind]*seen{}
+	for _, g := range boundary.Gaps.Of(s) {
+		at := strings.LastIndex(g.Text, f.Closer)
+		if at < 0 || g.Before == conversation.None || g.After == conversation.None ||
+			!boundary.Plain(g.After) {
+			continue
+		}
+		rest := g.Text[at+len(f.Closer):]
+		bare := strings.TrimLeft(rest, " \n\t")
+		if f.Headers[g.After] == "" || !strings.HasPrefix(bare,
+			strings.TrimLeft(f.Headers[g.After], " \n\t")) {
+			continue
+		}
+		if all[g.After] == nil {
+			all[g.After] = &seen{map[string]int{}, map[string]boundary.Gap{}}
+		}
+		space := rest[:len(rest)-len(bare)]
+		if all[g.After].count[space]++; all[g.After].count[space] == 1 {
+			all[g.After].gap[space] = g
+		}
+	}
+	for kind := conversation.System; kind <= conversation.Result; kind++ {
+		if all[kind] == nil || len(all[kind].count) < 2 {
+			continue
+		}
+		usual, odd := "", ""
+		for space, n := range all[kind].count {
+			if n > all[kind].count[usual] || n == all[kind].count[usual] && space > usual {
+				usual = space
+			}
+		}
+		for space := range all[kind].count {
+			if space != usual && (odd == "" || space < odd || all[kind].gap[odd].In == nil) {
+				odd = space
+			}
+		}
+		g := all[kind].gap[odd]
+		_, at := g.Of(f.Closer)
+		find(g.In.At(at), "between %s and %s stands %s, elsewhere %s: %s\nconversation: %s",
+			probe.Article(g.Before.String()), probe.Article(kind.String()),
+			probe.JSON(f.Closer+odd), probe.JSON(f.Closer+usual), report.Quote(g.In.Text, at),
+			g.In.Name)
+		return true
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package turns
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/harness/check/fact/markup"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// EndMissing is the rule A142: an answer and a message with calls end differently: one of them
+// lacks the end of a turn.
+var EndMissing = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A142", Name: "end-missing", Severity: rule.Warning, Harm: rule.Glued,
+		Short: "An answer and a message with calls end differently: one of them lacks the end of " +
+			"a turn.",
+		Damage: "The model has seen turns of this kind that nothing ends, and goes on past its " +
+			"answer or its call.",
+		Fix: "Write the end of a turn after answers and after calls.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkEnds,
+}
+
+// checkEnds looks for the end of a turn after all answers and after all calls. Results may stand
+// within the model's turn, which then ends after a later answer; the answer to them has a header
+// where they do not.
+func checkEnds(s *probe.Subject, find probe.Finder) {
+	f := s.Template.Analysis().Format
+	header := strings.TrimSpace(f.Header)
+	var ends []string
+	for _, end := range f.End {
+		if end = strings.TrimSpace(end); end != "" {
+			ends = append(ends, end)
+		}
+	}
+	if header == "" || len(ends) == 0 {
+		return
+	}
+	var answers, calls []turnEnd
+	leaves := false // the results of calls stand outside of the model's turn
+	for _, t := range prompts.All.Of(s) {
+		for i := range t.Spans[:max(0, len(t.Spans)-1)] {
+			if t.Err != nil || t.Spans[i].To == 0 || t.Spans[i+1].To == 0 ||
+				t.Spans[i].From > t.Spans[i+1].From {
+				continue
+			}
+			e := turnEnd{t, i, t.Framed()[t.Spans[i].From:t.Spans[i+1].From]}
+			switch before, after := t.Kinds[i], t.Kinds[i+1]; {
+			case before == conversation.Answer && after == conversation.Question:
+				answers = append(answers, e)
+			case before == conversation.Call && after == conversation.Result:
+				calls = append(calls, e)
+			case before == conversation.Result && after == conversation.Answer:
+				leaves = leaves || strings.Contains(e.text, header)
+			}
+		}
+	}
+	if len(answers) == 0 || len(calls) == 0 || !leaves {
+		return
+	}
+	lacks := func(turns []turnEnd) bool {
+		return !slices.ContainsFunc(turns, func(e turnEnd) bool {
+			return slices.ContainsFunc(ends, func(end string) bool {
+				return strings.Contains(e.text, end)
+			})
+		})
+	}
+	tell := func(e turnEnd, of, other string) {
+		at := e.in.Spans[e.message+1].From - 1
+		find(e.in.At(at), "%s before %s does not end with %s, as %s does: %s\nconversation: %s",
+			of, probe.Article(e.in.Kinds[e.message+1].String()), probe.JSON(ends[0]), other,
+			report.Quote(e.in.Text, at), e.in.Name)
+	}
+	switch noAnswer, noCall := lacks(answers), lacks(calls); {
+	case noAnswer && !noCall:
+		tell(answers[0], "an answer", "a call")
+	case noCall && !noAnswer && !stops(f.Calls):
+		tell(calls[0], "a call", "an answer")
+	}
+}
+
+// turnEnd is a message of the model that another one follows.
+type turnEnd struct {
+	in      *prompts.Prompt
+	message int
+	text    string // the template's own, from the message's beginning to the beginning of the next
+}
+
+// stops reports whether calls end with a marker that closes nothing: a model stops there.
+func stops(spellings []format.Calls) bool {
+	for _, c := range spellings {
+		last := cmp.Or(strings.TrimSpace(c.Section.Close.Text),
+			strings.TrimSpace(c.Call.Close.Text))
+		if last == "" {
+			for _, p := range c.Tail {
+				last += p.Text.Text
+			}
+		}
+		if end, ok := markup.Last(last); ok && markup.In(end)[0].Side == markup.Alone {
+			return true
+		}
+	}
+	return false
+}

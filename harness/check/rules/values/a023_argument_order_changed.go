@@ -1,0 +1,43 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// ArgumentOrderChanged is the rule A023: the arguments of a call in the history are not in the
+// order in which the model wrote them.
+var ArgumentOrderChanged = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A023", Name: "argument-order-changed", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "The arguments of a call in the history are not in the order in which the model " +
+			"wrote them.",
+		Damage: "The prompt of the next turn does not start with this one, and some models drop " +
+			"calls.",
+		Fix: "Do not sort: tojson keeps the order, dictsort does not.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkOrder,
+}
+
+func checkOrder(s *probe.Subject, find probe.Finder) {
+	if !s.Supports(find, probe.ReplaysCalls) {
+		return
+	}
+	prompt, err := writes(s, ordered.ObjectOf(ordered.MemberOf("zz", ordered.Str("NEEDLEONE")),
+		ordered.MemberOf("mm", ordered.Str("NEEDLETWO")),
+		ordered.MemberOf("aa", ordered.Str("NEEDLETHREE"))))
+	if !probe.Judged(find, err) {
+		return
+	}
+	text := prompt.Text
+	one, two, three := strings.Index(text, "NEEDLEONE"), strings.Index(text, "NEEDLETWO"),
+		strings.Index(text, "NEEDLETHREE")
+	if one >= 0 && two >= 0 && three >= 0 && !(one < two && two < three) {
+		find(prompt.At(one), "zz, mm, aa are written in another order: %s", report.Quote(text, one))
+	}
+}

@@ -1,0 +1,93 @@
+package values
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/fact/spelling"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
+)
+
+// PythonPrinted is the rule A068: arguments or tools are printed as Python writes values, although
+// the calls of the format are JSON.
+var PythonPrinted = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A068", Name: "python-printed", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "Arguments or tools are printed as Python writes values, although the calls of " +
+			"the format are JSON.",
+		Damage: "The model reads {'city': None, 'now': True} and answers in kind: no parser of " +
+			"JSON takes it.",
+		Fix: "Print values with tojson.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkPython,
+}
+
+// doublyQuoted reports whether the template itself writes keys around the arguments of a call as
+// JSON does.
+func doublyQuoted(s *probe.Subject) bool {
+	history, ok := spelling.Spelled(s)
+	return ok && slices.ContainsFunc(history.Pieces,
+		func(p spelling.Piece) bool { return p.Quote == '"' })
+}
+
+// checkSpellings compares the two forms of arguments: what is JSON in one of them, or in the object
+// around them, is JSON in the other.
+func checkSpellings(s *probe.Subject, find probe.Finder) {
+	object, err := s.WithArguments(sample.Arguments)
+	const python = `{'city': 'CITYNEEDLE'`
+	if err != nil || !object.Has(python) {
+		return
+	}
+	text, err := s.WithArguments(sample.ArgumentsText)
+	switch {
+	case err == nil && text.Has(`{"city": "CITYNEEDLE"`):
+		find(object.Of(python), "arguments that come as an object are printed as Python does, and "+
+			"those that come as text as JSON: %s", object.Quote(python))
+	case doublyQuoted(s):
+		find(object.Of(python), "arguments are printed as Python does, in an object that is JSON "+
+			"otherwise: %s", object.Quote(python))
+	}
+}
+
+func checkPython(s *probe.Subject, find probe.Finder) {
+	if s.Template.Caps().ToolCalls {
+		checkSpellings(s, find)
+	}
+	arguments := true // where the format has no code of its own
+	for _, c := range s.Template.Analysis().Format.Calls {
+		python := c.Body.Kind > format.BodyTagged || c.Object != nil && c.Object.Quote == '\''
+		if python && !doublyQuoted(s) {
+			return // calls are as Python writes them, and so may tools be
+		}
+		arguments = arguments && c.Body.Codec == (format.Codec{})
+	}
+	if !prompts.Heard(s, find) {
+		return
+	}
+	seen := map[probe.Where]bool{}
+	for _, t := range prompts.All.Of(s) {
+		if t.Err != nil {
+			continue
+		}
+		at := 0
+		for _, r := range t.Seen.Runs {
+			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") ||
+				arguments && strings.Contains(r.Path, ".arguments")
+			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
+				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[probe.Where(w.Off)] {
+					seen[probe.Where(w.Off)] = true
+					find(probe.Where(w.Off), "%s is printed as Python does: "+
+						"%s\nconversation: %s", r.Path, report.Quote(t.Text, at), t.Name)
+				}
+			}
+			at += r.Len
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// ValuesAsPython is the rule A128: arguments between tags that are no text are written as Python
+// does.
+var ValuesAsPython = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A128", Name: "values-as-python", Severity: rule.Note, Harm: rule.Changed,
+		Short: "Arguments between tags that are no text are written as Python does.",
+		Damage: "The model writes True and None, and objects in single quotes, where a parser " +
+			"expects JSON.",
+		Fix: "Write all but strings with tojson, if the model was trained so.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkTaggedPython,
+}
+
+// checkTaggedPython writes values of several types between the tags of arguments.
+func checkTaggedPython(s *probe.Subject, find probe.Finder) {
+	calls := s.Template.Analysis().Format.Calls
+	if len(calls) == 0 || calls[0].Body.Kind != format.BodyTagged {
+		return
+	}
+	plain, err := s.WithArguments(sample.Arguments)
+	if !probe.Judged(find, err) {
+		return
+	}
+	for _, form := range [...]struct {
+		value   ordered.Value
+		printed string
+	}{{sample.City(ordered.Str("CITYNEEDLE")), `{'city': 'CITYNEEDLE'}`}, {ordered.Boolean(true),
+		"True"},
+		{ordered.Value{}, "None"}} {
+		odd, err := s.WithArguments(sample.Arguments.With("days", form.value))
+		if err == nil && strings.Count(odd.Text, form.printed) >
+			strings.Count(plain.Text, form.printed) {
+			find(odd.Of(form.printed), "%s is written as %s", form.value, form.printed)
+			if form.value.Kind() != ordered.Object { // the others are of one sort
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package view_test
+
+import (
+	"testing"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/view"
+)
+
+func named(t *testing.T, name string) view.View {
+	t.Helper()
+	for _, v := range view.Views() {
+		if v.String() == name {
+			return v
+		}
+	}
+	t.Fatalf("there is no view %q", name)
+	return view.View{}
+}
+
+// TestInput shows what each engine makes of messages; docs/internals/views.md has the sources.
+func TestInput(t *testing.T) {
+	for _, test := range []struct {
+		view, message string
+		parts         bool
+		want          string
+	}{
+		{"transformers", `{"role": "assistant", "content": null, "tool_calls": null}`, false,
+			`{"role": "assistant"}`},
+		{"transformers before 5.23", `{"role": "assistant", "content": null}`, false,
+			`{"role": "assistant", "content": null}`},
+		{"transformers", `{"role": "assistant", "content": "A", "reasoning": "R"}`, false,
+			`{"role": "assistant", "content": "A", "reasoning": "R", "reasoning_content": "R", ` +
+				`"thinking": "R"}`},
+		{"vLLM", `{"content": "A", "role": "assistant", "tool_calls": [], "refusal": null, ` +
+			`"reasoning_content": "R"}`, false, `{"role": "assistant", "content": "A", ` +
+			`"reasoning": "R", "reasoning_content": "R"}`},
+		{"vLLM", `{"role": "user", "content": [{"type": "text", "text": "a"}, ` +
+			`{"type": "text", "text": "b"}]}`, false, `{"role": "user", "content": "a\nb"}`},
+		{"vLLM", `{"role": "user", "content": [{"type": "text", "text": "a"}]}`, true,
+			`{"role": "user", "content": [{"type": "text", "text": "a"}]}`},
+		{"SGLang", `{"role": "user", "content": [{"type": "text", "text": "a"}, ` +
+			`{"type": "text", "text": "b"}]}`, false, `{"role": "user", "content": "a b"}`},
+		{"mlx-lm", `{"role": "user", "content": [{"type": "text", "text": "a"}, ` +
+			`{"type": "text", "text": "b"}]}`, false, `{"role": "user", "content": "ab"}`},
+		{"SGLang", `{"role": "assistant", "content": null, "tool_calls": [{"id": "1", ` +
+			`"function": {"name": "f", "arguments": "{\"a\": 1}"}}]}`, false,
+			`{"role": "assistant", "content": "", "tool_calls": [{"id": "1", ` +
+				`"function": {"name": "f", "arguments": {"a": 1}}}]}`},
+		{"llama.cpp", `{"role": "assistant", "content": "A", "tool_calls": null}`, false,
+			`{"role": "assistant", "content": "A"}`},
+	} {
+		message, err := ordered.ParseString(test.message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, ok := named(t, test.view).Input(ordered.ObjectOf(
+			ordered.MemberOf("messages", ordered.ArrayOf(message))), test.parts)
+		if !ok || in.Messages[0].String() != test.want {
+			t.Errorf("%s: %s\n got %s\nwant %s", test.view, test.message, in.Messages[0],
+				test.want)
+		}
+	}
+}
+
+// TestRefused has requests that an engine refuses before the template sees them.
+func TestRefused(t *testing.T) {
+	for name, request := range map[string]string{
+		"llama.cpp": `{"messages": [{"role": "user", "content": "a", "name": null}]}`,
+		"vLLM":      `{"messages": [{"role": "user", "content": "a"}], "tools": []}`,
+	} {
+		v, err := ordered.ParseString(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := named(t, name).Input(v, false); ok {
+			t.Errorf("%s takes %s", name, request)
+		}
+		if _, ok := named(t, "transformers").Input(v, false); !ok {
+			t.Errorf("transformers refuses %s", request)
+		}
+	}
+}
+
+// TestNames lists engines for people.
+func TestNames(t *testing.T) {
+	all := view.Views()
+	for want, of := range map[string][]view.View{
+		"every engine":                        all,
+		"transformers":                        all[:2],
+		"transformers before 5.23":            all[1:2],
+		"transformers before 5.23 and SGLang": {all[1], all[3]},
+		"vLLM, SGLang and mlx-lm":             all[2:5],
+	} {
+		if got := view.Names(of); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

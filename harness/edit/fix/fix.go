@@ -1,0 +1,386 @@
+// Package fix mends the faults of a template that can be mended without judgement.
+//
+// # Model
+//
+// A fault is a request that a client may send and that the template fails on, or writes wrongly,
+// beside its twin: the same request in the form that the template was written for. Null content has
+// an empty string as its twin, arguments as text have the object, a tool without a description has
+// an empty one. So the twin's prompt is the prompt that the request must give, and nobody has to
+// guess the author's meaning.
+//
+// [Mend] looks for an edit of the template's tree that makes the two the same: where the render
+// failed, or wrote something else, Mend wraps the expressions around the place, those that they
+// were assigned from, and those that read the field elsewhere, one form after the other, until one
+// is right. An edit touches the author's own text nowhere else, white-space control included.
+//
+// # Proof
+//
+// A patch is offered only if it is proven: every conversation that the template rendered well
+// renders the same bytes, the requests at fault give their twins' prompts, and of the rules of
+// package check those that it is for find less, and none finds a fault that it did not find before.
+//
+// # Errors
+//
+// None. A fault that cannot be mended is listed with the reason.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package fix
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+)
+
+// Options control how a template is mended. The zero value is usable.
+type Options struct {
+	// Refuse also offers refusals in words where the template needs arguments as an object and
+	// cannot read text.
+	Refuse bool
+	// Only are the ids of the rules whose findings are to be mended; nil: all.
+	Only []string
+	// Findings are the findings that the check has made in the template already, with the options
+	// that [Mend] is given; nil: it is checked.
+	Findings []rule.Result
+	// Limits bound every render, and all of the search and of its proofs together; zero: the
+	// defaults.
+	Limits engine.Limits
+}
+
+// Edit replaces a stretch of a text.
+type Edit = syntax.Edit
+
+// Patch is one fault mended.
+type Patch struct {
+	Kind   Kind
+	Before string // the template's text
+	After  string // and with the patch
+	Gone   []Gone // the findings without it that are gone with it
+	Cured  int    // how many of the requests that were tried it cures
+}
+
+// Gone is a finding that a patch does away with.
+type Gone struct{ Rule, Text string }
+
+// Mends reports whether a patch does away with a finding.
+func (p Patch) Mends(res *rule.Result) bool {
+	return slices.Contains(p.Gone, Gone{res.Rule, firstLine(res.Text)})
+}
+
+// Rules returns the ids of the rules that find less with a patch.
+func (p Patch) Rules() []string {
+	ids := []string{}
+	for _, g := range p.Gone {
+		if !slices.Contains(ids, g.Rule) {
+			ids = append(ids, g.Rule)
+		}
+	}
+	return ids
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// Left is a fault that is not mended.
+type Left struct {
+	Kind   Kind
+	Place  rule.Place
+	Reason string
+}
+
+// Mended is the result for a template.
+type Mended struct {
+	Source  subject.Source
+	Text    string   // the template with all patches
+	Steps   [][]Edit // that lead there, one after the other
+	Patches []Patch
+	Left    []Left
+	// Unjudged is why not all of the template was looked at: it does not compile, it renders no
+	// request, or the limits on all renders cut the search off, which wraps [engine.ErrExhausted].
+	// Each patch is proven all the same. nil: the search was whole.
+	Unjudged error
+}
+
+// Rules returns the ids of the rules whose findings a patch may mend.
+func Rules() []string {
+	var ids []string
+	for _, k := range append(slices.Clip(kinds), unclosed) {
+		for _, id := range k.rules {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Mend looks for patches of a template. The options of the check are those that the proof runs the
+// rules with. The end of ctx ends the search.
+func Mend(ctx context.Context, src subject.Source, o Options, of check.Options) *Mended {
+	together := engine.Options{Limits: o.Limits}.Together()
+	m := &mender{options: o, check: of, result: &Mended{Source: src, Text: src.Text},
+		limited: func(src subject.Source) subject.Source {
+			return subject.With(ctx, []subject.Source{src}, together)[0]
+		}}
+	m.names()
+	if m.result.Text == src.Text {
+		m.findings = o.Findings
+	}
+	first := m.source(m.result.Text)
+	err := m.start(first)
+	if err == nil {
+		for _, k := range kinds {
+			if k.faults != nil && m.wanted(k) {
+				m.mend(k)
+			}
+		}
+		if m.wanted(unclosed) {
+			m.closeTurns()
+		}
+	}
+	m.result.Unjudged = cmp.Or(first.Exhausted(), err)
+	return m.result
+}
+
+// mender mends one template.
+type mender struct {
+	options Options
+	check   check.Options
+	// limited gives a source the one bound on all renders of the search and of the proofs
+	limited func(subject.Source) subject.Source
+	result  *Mended
+
+	original *chattemplate.Template // with the limits that all renders have
+	now      *state                 // the template with the patches so far
+	form     form                   // of arguments that the template was written for
+	calls    bool                   // the template writes calls
+	good     []kept
+	bases    []base
+	findings []rule.Result // of now; nil: not known yet
+	proven   []rule.Result // of the patch that was proven last
+	tries    int           // edits left to try for the fault
+}
+
+// kept is a conversation that the template renders well, and its prompt.
+type kept struct {
+	in   chattemplate.Input
+	text string
+}
+
+// wanted reports whether any rule of a kind is to be mended.
+func (m *mender) wanted(k kindOf) bool {
+	return m.options.Only == nil ||
+		slices.ContainsFunc(k.rules,
+			func(id string) bool { return slices.Contains(m.options.Only, id) })
+}
+
+// source returns the source with another text.
+func (m *mender) source(text string) subject.Source {
+	return m.limited(m.result.Source.WithText(text))
+}
+
+// start compiles the template and notes the conversations that it renders well. Its error is why
+// that is not possible.
+func (m *mender) start(src subject.Source) error {
+	t, err := src.Compile()
+	if err != nil {
+		return err
+	}
+	m.original = t.ChatTemplate()
+	st, err := m.compiled(m.result.Text)
+	if err != nil {
+		return err
+	}
+	m.now = st
+	m.survey(t)
+	return nil
+}
+
+// bytesPerStep is how many bytes of a template that is read count as a step of a render.
+const bytesPerStep = 32
+
+// spend takes the steps for the reading of a template.
+func (m *mender) spend(text string) {
+	m.original.Budget.Spend(int64(len(text) / bytesPerStep))
+}
+
+// exhausted reports whether there are no steps left.
+func (m *mender) exhausted() bool {
+	return m.original.Budget != nil && m.original.Budget.Left() == 0
+}
+
+// compiled compiles a text with the limits of the template.
+func (m *mender) compiled(text string) (*state, error) {
+	if m.spend(text); m.exhausted() {
+		return nil, m.original.Exhausted()
+	}
+	src := source.New(m.result.Source.Name, text)
+	t, err := m.original.Edited(src)
+	if err != nil {
+		return nil, err
+	}
+	return &state{text: text, t: t}, nil
+}
+
+// state is compiled for an edited text; false where it does not compile, or no steps are left.
+func (m *mender) state(text string) (*state, bool) {
+	st, err := m.compiled(text)
+	return st, err == nil
+}
+
+// keeps reports whether a template renders the conversations that were rendered well as before.
+func (m *mender) keeps(st *state) bool {
+	for i, k := range m.good {
+		if text, err := st.t.Render(k.in); err != nil || text != k.text {
+			// A request that failed once is likely to fail again: it comes first.
+			copy(m.good[1:i+1], m.good[:i])
+			m.good[0] = k
+			return false
+		}
+	}
+	return true
+}
+
+// mend looks for a patch of one kind, proves it, and offers it.
+func (m *mender) mend(k kindOf) {
+	faults := k.faults(m)
+	if len(faults) == 0 {
+		return
+	}
+	before, st := m.now, m.now
+	var cured []fault
+	var stuck *fault
+	for i, f := range faults {
+		if f.solved(st) {
+			cured = append(cured, f)
+			continue
+		}
+		m.tries = maxTries
+		if next, ok := m.search(k, st, f, maxDepth); ok {
+			st = next
+			cured = append(cured, f)
+		} else if stuck == nil {
+			stuck = &faults[i]
+		}
+	}
+	if st != before {
+		st = m.fewer(before, st, cured)
+		if gone, reason := m.proves(st); reason == "" {
+			m.accept(k, before, st, gone, len(cured))
+		} else {
+			m.refuse(k, faults[0], reason)
+			stuck = nil
+		}
+	}
+	if stuck != nil {
+		m.left(k, *stuck)
+	}
+}
+
+// left says why a fault stays, and offers a refusal in words for arguments that only an object can
+// be.
+func (m *mender) left(k kindOf, f fault) {
+	if k.kind != TextArguments || m.writesJSON(f) {
+		m.refuse(k, f, "no edit was found that keeps every other prompt")
+		return
+	}
+	if worded(f.failure(m.now)) {
+		return // it reports that itself
+	}
+	st, ok := m.refusal(k, f)
+	switch {
+	case !ok:
+		m.refuse(k, f, "the template needs an object")
+	case !m.options.Refuse:
+		m.refuse(
+			k,
+			f,
+			"the template needs an object, and its language cannot read text as JSON; --refuse "+
+				"adds a refusal in words",
+		)
+	default:
+		if gone, reason := m.proves(st); reason == "" {
+			m.accept(kindOf{kind: Refused, rules: k.rules}, m.now, st, gone, 1)
+		} else {
+			m.refuse(k, f, reason)
+		}
+	}
+}
+
+// writesJSON reports whether a template writes the arguments of calls as JSON.
+func (m *mender) writesJSON(f fault) bool {
+	return strings.Contains(squeezed(f.wants[0]),
+		squeezed(arguments(formed(f.in, formObject)).String()))
+}
+
+// accept offers a patch and goes on from it.
+func (m *mender) accept(k kindOf, before, st *state, gone []Gone, cured int) {
+	p := Patch{Kind: k.kind, Before: before.text, After: st.text, Gone: gone, Cured: cured}
+	m.result.Patches = append(m.result.Patches, p)
+	m.result.Text = st.text
+	m.result.Steps = append(m.result.Steps, st.steps(before)...)
+	m.now = st
+	m.findings = m.proven
+}
+
+func (m *mender) refuse(k kindOf, f fault, reason string) {
+	r := Left{k.kind, rule.Place{File: m.result.Source.File}, reason}
+	if err := f.failure(m.now); err != nil {
+		r.Place, _ = probe.Place(m.source(m.now.text), err)
+		r.Place.Excerpt = ""
+	}
+	m.result.Left = append(m.result.Left, r)
+}
+
+// proves tests a patch with the conversations that were rendered well and with the rules. It
+// returns the reason why the patch is not offered.
+func (m *mender) proves(st *state) (gone []Gone, reason string) {
+	if !m.keeps(st) {
+		return nil, "the edit changes a prompt that was right"
+	}
+	if m.findings == nil {
+		m.findings = check.Template(m.source(m.now.text), m.check)
+	}
+	m.proven = check.Template(m.source(st.text), m.check)
+	if m.exhausted() {
+		return nil, "the renders that look for it take more steps than allowed"
+	}
+	was, is := found(m.findings), found(m.proven)
+	for _, g := range was {
+		if !slices.Contains(is, g) {
+			gone = append(gone, g)
+		}
+	}
+	for _, g := range is {
+		if !slices.ContainsFunc(was, func(w Gone) bool { return w.Rule == g.Rule }) {
+			return nil, "with it " + g.Rule + " is found, which was not found before"
+		}
+	}
+	return gone, ""
+}
+
+// found are the findings among results.
+func found(results []rule.Result) []Gone {
+	var all []Gone
+	for _, res := range results {
+		if res.Status == rule.Failed || res.Status == rule.Found {
+			all = append(all, Gone{res.Rule, firstLine(res.Text)})
+		}
+	}
+	return all
+}

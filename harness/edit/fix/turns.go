@@ -1,0 +1,342 @@
+package fix
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/rules/turns"
+)
+
+// unclosed are turns that the template leaves open in some places and closes in others. The twin of
+// a prompt is the prompt with the end of the turn in each of these places.
+var unclosed = kindOf{kind: OpenTurn, rules: []string{"A058"}}
+
+// leftOpen is a prompt in which turns are left open, or may be.
+type leftOpen struct {
+	kept
+	places []turns.Unclosed
+}
+
+// doubtful reports whether the prompt has another fault as well: it may stay as it is.
+func (l leftOpen) doubtful() bool {
+	return slices.ContainsFunc(l.places, func(p turns.Unclosed) bool { return p.Doubt })
+}
+
+// filled returns in how many of its places a prompt has the end of the turn; false where it differs
+// in anything else.
+func (l leftOpen) filled(prompt string) (n int, ok bool) {
+	at := 0
+	for _, p := range l.places {
+		if prompt, ok = strings.CutPrefix(prompt, l.text[at:p.At]); !ok {
+			return 0, false
+		}
+		at = p.At
+		if rest, ends := strings.CutPrefix(prompt, p.End); ends {
+			prompt = rest
+			n++
+		}
+	}
+	return n, prompt == l.text[at:]
+}
+
+// closeTurns looks for statements that end the turns which the template leaves open.
+func (m *mender) closeTurns() {
+	known, err := check.TurnsOf(m.source(m.now.text), m.check)
+	if err != nil || !known.Open() {
+		return
+	}
+	var open []leftOpen
+	all := m.good
+	m.good = nil
+	for _, k := range all {
+		text, places, err := known.Unclosed(k.in)
+		if err == nil && text == k.text && len(places) > 0 {
+			open = append(open, leftOpen{k, places})
+		} else {
+			m.good = append(m.good, k)
+		}
+	}
+	before, st := m.now, m.now
+	cured, stuck := 0, -1
+	for i, l := range open {
+		if l.doubtful() {
+			continue
+		}
+		for n := -1; n < len(l.places); {
+			was := n
+			if n, _ = l.filled(st.render(l.in).text); n == was || n == len(l.places) {
+				break
+			}
+			st = m.ending(before, st, l, open)
+		}
+		if n, _ := l.filled(st.render(l.in).text); n == len(l.places) {
+			cured++
+		} else if stuck < 0 {
+			stuck = i
+		}
+	}
+	if stuck >= 0 {
+		if next, n := m.tracking(before, known, open); n > cured {
+			st, cured, stuck = next, n, -1
+		}
+	}
+	reason := "no statement was found that ends the turn there and keeps every other prompt"
+	gone := []Gone(nil)
+	if st != before {
+		gone, reason = m.proves(st)
+		if reason == "" && !slices.ContainsFunc(gone, func(g Gone) bool {
+			return slices.Contains(unclosed.rules, g.Rule)
+		}) {
+			reason = "some turns would still be left open"
+		}
+	}
+	switch {
+	case st != before && reason == "":
+		m.accept(unclosed, before, st, gone, cured)
+		if stuck >= 0 {
+			m.refuse(unclosed, fault{in: open[stuck].in}, "some turns are still left open")
+		}
+		for _, l := range open { // what is right now stays so
+			if text := st.render(l.in).text; !l.doubtful() {
+				m.good = append(m.good, kept{l.in, text})
+			}
+		}
+	default:
+		m.good = all
+		if len(open) > 0 {
+			m.refuse(unclosed, fault{in: open[max(stuck, 0)].in}, reason)
+		}
+	}
+}
+
+// ending returns the state after the statement that ends the most of the turns that are left open,
+// and of a prompt one at least; the same state where none does.
+func (m *mender) ending(from, st *state, l leftOpen, open []leftOpen) *state {
+	score := func(st *state) int {
+		sum := 0
+		for _, l := range open {
+			n, ok := l.filled(st.render(l.in).text)
+			if !ok {
+				return -1
+			}
+			sum += n
+		}
+		return sum
+	}
+	best, most := st, score(st)
+	had, _ := l.filled(st.render(l.in).text)
+	for _, p := range l.places {
+		for _, step := range st.steps(from) {
+			p.Off, p.Last = moved(p.Off, step), moved(p.Last, step)
+		}
+		for _, e := range st.endings(p) {
+			next, ok := m.apply(st, []Edit{e})
+			if !ok {
+				continue
+			}
+			if n, ok := l.filled(next.render(l.in).text); !ok || n <= had {
+				continue
+			}
+			if n := score(next); n > most && m.keeps(next) {
+				best, most = next, n
+			}
+		}
+	}
+	return best
+}
+
+// tracking returns the state with a flag that tells whether a turn is open, which the statements
+// that write headers and ends set, and which closes the turn before a header; with how many of the
+// prompts it mends, all or none.
+func (m *mender) tracking(st *state, known *turns.Turns, open []leftOpen) (*state, int) {
+	marks := map[int]bool{}
+	inputs := slices.Clone(m.good)
+	end := ""
+	for _, l := range open {
+		inputs = append(inputs, l.kept)
+		for _, p := range l.places {
+			if end == "" {
+				end = p.End
+			}
+			if p.End != end {
+				return st, 0
+			}
+		}
+	}
+	for _, k := range inputs {
+		if !known.Marks(k.in, marks) {
+			return st, 0
+		}
+	}
+	name := st.unused("turns")
+	edits := []Edit{{Text: "{%- set " + name + " = namespace(open=false) -%}\n"}}
+	offs := slices.Sorted(maps.Keys(marks))
+	for _, off := range offs {
+		print, _ := st.printed(off)
+		if print.To == 0 {
+			return st, 0
+		}
+		if marks[off] {
+			edits = append(edits, st.guarded(print.From, name+".open", "{{- "+literal(end)+" }}"))
+		}
+		set := "{%- set " + name + ".open = " + strconv.FormatBool(marks[off]) + " %}"
+		edits = append(edits, Edit{From: print.From, To: print.From,
+			Text: st.styled(print.From, set) + st.indent(print.From)})
+	}
+	edits = sorted(edits)
+	next, cured := m.ends(st, edits, open)
+	for i := 1; i < len(edits) && cured > 0; { // what is left out needs no reader
+		fewer := slices.Delete(slices.Clone(edits), i, i+1)
+		if other, n := m.ends(st, fewer, open); n == cured {
+			edits, next = fewer, other
+		} else {
+			i++
+		}
+	}
+	return next, cured
+}
+
+// ends returns the state after edits that end all turns of the prompts, with how many these are; 0
+// where one is left open, or another prompt changes.
+func (m *mender) ends(st *state, edits []Edit, open []leftOpen) (*state, int) {
+	next, ok := m.apply(st, edits)
+	if !ok || !m.keeps(next) {
+		return st, 0
+	}
+	cured := 0
+	for _, l := range open {
+		n, ok := l.filled(next.render(l.in).text)
+		if !ok || n < len(l.places) && !l.doubtful() {
+			return st, 0
+		}
+		if !l.doubtful() {
+			cured++
+		}
+	}
+	return next, cured
+}
+
+// unused returns a name that stands nowhere in the template.
+func (st *state) unused(name string) string {
+	for regexp.MustCompile(`\b` + name + `\b`).MatchString(st.text) {
+		name += "_"
+	}
+	return name
+}
+
+// endings are statements that write the end of a turn right before the print of a header, or after
+// the one before it: always, or where the message before is of the role whose turn is open.
+func (st *state) endings(p turns.Unclosed) []Edit {
+	_, spans := st.parsed()
+	print, loops := st.printed(p.Off)
+	before, _ := st.printed(p.Last)
+	if print.To == 0 {
+		return nil
+	}
+	end := "{{- " + literal(p.End) + " }}"
+	var all []Edit
+	if before.To > 0 {
+		after := end
+		if strings.HasSuffix(st.text[:before.To], "-}}") {
+			after = strings.TrimSuffix(end, " }}") + " -}}"
+		}
+		all = append(all, Edit{From: before.To, To: before.To, Text: after})
+	}
+	all = append(all, Edit{From: print.From, To: print.From, Text: st.styled(print.From, end)})
+	var conditions []string
+	if len(loops) > 0 {
+		loop := loops[len(loops)-1]
+		list := st.text[spans.Expr(loop.Iter).From:spans.Expr(loop.Iter).To]
+		if _, ok := loop.Iter.(*syntax.Name); !ok {
+			list = "(" + list + ")"
+		}
+		name, named := loop.Target.(*syntax.Name)
+		if loop.Test == nil && p.Before != "" {
+			last := "loop.index0 > 0 and " + list + "[loop.index0 - 1]"
+			for _, c := range []string{last + ".role == " + literal(p.Before),
+				last + ".tool_calls"} {
+				conditions = append(conditions, c)
+				if named && p.After != "" {
+					conditions = append(conditions, c+" and "+name.Name+".role != 'assistant'",
+						c+" and "+name.Name+".role == "+literal(p.After))
+				}
+			}
+		}
+		conditions = append(conditions, "loop.first", "loop.first and tools")
+	} else if p.Before != "" {
+		conditions = append(conditions, "messages and messages[-1].role == "+literal(p.Before))
+	}
+	for _, c := range conditions {
+		all = append(all, st.guarded(print.From, c, end))
+	}
+	return all
+}
+
+// styled returns a tag that strips the white space before it only where the tag that it is put
+// before does.
+func (st *state) styled(at int, tag string) string {
+	if rest := st.text[at:]; strings.HasPrefix(rest, "{{-") || strings.HasPrefix(rest, "{%-") {
+		return tag
+	}
+	return strings.Replace(strings.Replace(tag, "{{-", "{{", 1), "{%-", "{%", 1)
+}
+
+// indent returns the line feed and the white space that stand before a tag which strips them; ""
+// where it does not, or other text stands there.
+func (st *state) indent(at int) string {
+	line := st.text[strings.LastIndexByte(st.text[:at], '\n')+1 : at]
+	rest := st.text[at:]
+	if (strings.HasPrefix(rest, "{{-") || strings.HasPrefix(rest, "{%-")) &&
+		strings.TrimSpace(line) == "" {
+		return "\n" + line
+	}
+	return ""
+}
+
+// guarded returns an if with a statement in it, to stand before a tag.
+func (st *state) guarded(at int, condition, body string) Edit {
+	open := st.styled(at, "{%- if "+condition+" %}")
+	indent := st.indent(at)
+	inner := ""
+	if indent != "" {
+		inner = indent + "    "
+	}
+	return Edit{From: at, To: at, Text: open + inner + body + indent + "{%- endif %}" + indent}
+}
+
+// printed returns where the part of an output stands that an offset is in, and the loops around it,
+// the innermost last.
+func (st *state) printed(off int) (at syntax.Span, loops []*syntax.For) {
+	tree, spans := st.parsed()
+	var visit func(n syntax.Node, around []*syntax.For)
+	visit = func(n syntax.Node, around []*syntax.For) {
+		if f, ok := n.(*syntax.For); ok {
+			around = append(around[:len(around):len(around)], f)
+		}
+		if o, ok := n.(*syntax.Output); ok {
+			for _, part := range o.Parts {
+				s := spans.Print(part)
+				if s.From <= off && off < s.To {
+					at, loops = s, around
+				}
+			}
+		}
+		for _, c := range syntax.Children(n) {
+			visit(c, around)
+		}
+	}
+	for _, n := range tree.Body {
+		visit(n, nil)
+	}
+	return at, loops
+}
+
+// literal returns a text as a literal of a template.
+func literal(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`).Replace(text) + "'"
+}

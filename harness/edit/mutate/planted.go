@@ -1,0 +1,50 @@
+package mutate
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the plants
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// Plant is an edit of a published template by somebody who had not read the rules. The template is
+// named by its digest: its text is its publisher's.
+type Plant struct {
+	Hand     int    `json:"hand"`     // who made it
+	Template string `json:"template"` // its file in the Hub's set
+	SHA256   string `json:"sha256"`   // of the template
+	Kind     string `json:"kind"`     // "bug" or "harmless"
+	Offset   int    `json:"offset"`   // in bytes
+	Delete   int    `json:"delete"`   // how many bytes go there
+	Insert   string `json:"insert"`   // what comes in their place
+	What     string `json:"what"`     // what goes wrong for whom, in the words of its author
+}
+
+//go:embed testdata/planted.jsonl
+var planted []byte
+
+// Plants returns the plants of all hands.
+func Plants() ([]Plant, error) {
+	var all []Plant
+	lines := bufio.NewScanner(bytes.NewReader(planted))
+	for lines.Scan() {
+		var p Plant
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			return nil, fmt.Errorf("plant %d: %w", len(all)+1, err)
+		}
+		all = append(all, p)
+	}
+	return all, lines.Err()
+}
+
+// Apply makes the edit in the text of its template.
+func (p Plant) Apply(text string) (string, error) {
+	sum := sha256.Sum256([]byte(text))
+	if digest := hex.EncodeToString(sum[:]); digest != p.SHA256 {
+		return "", fmt.Errorf("%s has the digest %s, want %s", p.Template, digest, p.SHA256)
+	}
+	return text[:p.Offset] + p.Insert + text[p.Offset+p.Delete:], nil
+}

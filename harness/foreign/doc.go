@@ -1,0 +1,13 @@
+// Package foreign meets other engines and their formats.
+//
+// # Contents
+//
+// engines puts the corpus to other engines through adapters and picks their parsers for a
+// template. vector runs portable cases as JSON lines, canitoolcall writes and reads the records
+// of that suite, responsetemplate reads the objects of transformers. gonja is the second
+// renderer.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package foreign

@@ -1,0 +1,90 @@
+package responsetemplate
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/conversation/turns"
+)
+
+// Verdict is how an object reads the turns that a template writes.
+type Verdict struct {
+	Turns, Read int
+	// Differences has a sentence for each turn that is read otherwise, with the output.
+	Differences []string
+}
+
+// Judge compares the messages of an object with those of a template's format, on the turns that the
+// template writes.
+func Judge(read *Template, t *engine.Template) (Verdict, error) {
+	all, err := turns.Of(t)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := Verdict{Turns: len(all)}
+	until := time.Now().Add(endurance)
+	for _, turn := range all {
+		request, err := ordered.Parse(turn.JSON)
+		if err != nil {
+			return v, err
+		}
+		got, err := read.parse(turn.Output, turn.Prompt, request.At("tools"), until)
+		text := ""
+		if err != nil {
+			text = "it fails: " + err.Error()
+		} else {
+			text = differs(got, turn.Message)
+		}
+		if text == "" {
+			v.Read++
+			continue
+		}
+		v.Differences = append(v.Differences,
+			fmt.Sprintf("%s: %s\nthe output is %q", turn.Name, text, turn.Output))
+	}
+	return v, nil
+}
+
+// differs names the first difference between the result of an object and a message; "" where there
+// is none. White space at the edges of texts is no difference, and neither is an id.
+func differs(got ordered.Value, want chat.Message) string {
+	reasoning := cmp.Or(got.At("reasoning_content").Text(), got.At("reasoning").Text(),
+		got.At("thinking").Text())
+	if strings.TrimSpace(reasoning) != strings.TrimSpace(want.Reasoning) {
+		return fmt.Sprintf("reasoning is %q, expected %q", reasoning, want.Reasoning)
+	}
+	if content := got.At("content").Text(); strings.TrimSpace(content) !=
+		strings.TrimSpace(want.Content) {
+		return fmt.Sprintf("content is %q, expected %q", content, want.Content)
+	}
+	calls := got.At("tool_calls").Items()
+	if len(calls) != len(want.ToolCalls) {
+		return fmt.Sprintf("it finds %d calls, expected %d", len(calls), len(want.ToolCalls))
+	}
+	for i, call := range calls {
+		f := call.At("function")
+		if f.IsNull() {
+			f = call
+		}
+		if name := f.At("name").Text(); name != want.ToolCalls[i].Name {
+			return fmt.Sprintf("call %d is of %q, expected %q", i+1, name, want.ToolCalls[i].Name)
+		}
+		arguments := f.At("arguments")
+		if arguments.Kind() == ordered.String {
+			if parsed, err := ordered.ParseString(arguments.Text()); err == nil {
+				arguments = parsed
+			}
+		}
+		expected, err := ordered.ParseString(want.ToolCalls[i].Arguments)
+		if err != nil || !ordered.Equal(arguments, expected) {
+			return fmt.Sprintf("the arguments of call %d are %s, expected %s", i+1, arguments,
+				want.ToolCalls[i].Arguments)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,177 @@
+package vector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// isFixture reports whether a line without a kind is a record of CanIToolCall's fixture
+// specification.
+func isFixture(v ordered.Value) bool {
+	_, ok := v.Get("raw_output")
+	return ok
+}
+
+// fixture checks one fixture: its output is read as its expected message, in one go and in every
+// split.
+func (v *Verifier) fixture(ctx context.Context, vec *Vector) error {
+	if version := vec.Value.At("spec_version").Text(); !strings.HasPrefix(version, "0.") {
+		return fmt.Errorf("the record has the version %q of the fixture "+
+			"specification; 0.1 is known", version)
+	}
+	name, err := v.Templates.find(vec.Value.At("provenance", "template_sha256").Text(),
+		stringsOf(vec.Value.At("models")))
+	if err != nil {
+		return err
+	}
+	read := func(t *template, err error, read reader) error {
+		if err != nil {
+			return err
+		}
+		plan, err := t.answered(vec)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		answer, mismatch := read(plan.NewParser(), ended(vec))
+		if mismatch != nil {
+			return fmt.Errorf("%s: %w", name, mismatch)
+		}
+		if err := expectFixture(vec, answer.Message); err != nil {
+			return fmt.Errorf("%s: %w%s", name, err, promptNote(vec, plan))
+		}
+		return nil
+	}
+	t, err := v.named(ctx, name)
+	if err := read(t, err, inText(vec.Value.At("raw_output").Text())); err != nil {
+		return err
+	}
+	return v.byTokens(ctx, vec, name, vec.Value.At("raw_output").Text(), read)
+}
+
+// ended returns why a fixture's output ended: its tags tell that a limit cut it off.
+func ended(vec *Vector) chat.FinishReason {
+	if slices.Contains(stringsOf(vec.Value.At("tags")), "truncated") {
+		return chat.FinishLength
+	}
+	return chat.FinishStop
+}
+
+// tagged are the tags with which a fixture names a spelling that its template does not show, and
+// the fallback spellings that read it.
+var tagged = map[string][]string{
+	"x-llama-pythonic":    {"python-start", "pythonic"},
+	"x-python-tag-prefix": {"python-start", "python-tag"},
+}
+
+// spelledIn returns the fallback spellings of a fixture.
+func spelledIn(vec *Vector) (names []string) {
+	for _, tag := range stringsOf(vec.Value.At("tags")) {
+		for _, name := range tagged[tag] {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// answered prepares the request that a fixture's output answers.
+func (t *template) answered(vec *Vector) (*engine.Plan, error) {
+	chatTemplate, err := t.chat()
+	if err != nil {
+		return nil, err
+	}
+	modes := []ordered.Value{vec.Value.At("thinking"), {}, ordered.Boolean(true),
+		ordered.Boolean(false)}
+	var first *engine.Plan
+	for i, mode := range modes {
+		request, err := chat.ParseRequest(fixtureRequest(vec, mode))
+		if err != nil {
+			return nil, err
+		}
+		o := engine.PrepareOptions{Insist: true, Fallbacks: spelledIn(vec)}
+		plan, err := chatTemplate.Prepare(request, o)
+		if err != nil && i == 0 {
+			return nil, err
+		}
+		if err == nil && strings.HasSuffix(plan.Prompt.Text, vec.Value.At("generation_prompt").
+			Text()) {
+			return plan, nil
+		}
+		if i == 0 {
+			first = plan
+		}
+	}
+	return first, nil
+}
+
+// fixtureRequest is a request for a fixture's output, in a mode of thinking: true, false, or null
+// for the template's own.
+func fixtureRequest(vec *Vector, thinking ordered.Value) ordered.Value {
+	ask := chat.User("Please help me.")
+	return ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(ask)),
+		ordered.MemberOf("tools", vec.Value.At("tools")),
+		ordered.MemberOf("enable_thinking", thinking))
+}
+
+// expectFixture compares a message with a fixture's expectation.
+func expectFixture(vec *Vector, got chat.Message) error {
+	calls := slices.DeleteFunc(slices.Clone(got.ToolCalls),
+		func(c chat.ToolCall) bool { return !c.Complete })
+	want, ok := vec.Value.Get("expected")
+	if !ok {
+		return expectNoCall(vec, got, calls)
+	}
+	for _, field := range [...]struct{ name, text string }{{"reasoning_content", got.Reasoning},
+		{"content", got.Content}} {
+		if w := want.At(field.name).Text(); strings.TrimSpace(w) != strings.TrimSpace(field.text) {
+			return fmt.Errorf("%s\nwant %q\ngot  %q", field.name, w, field.text)
+		}
+	}
+	return expectCalls(want.At("tool_calls").Items(), calls, got)
+}
+
+// expectCalls compares the complete calls of a message with those that are wanted, by their names
+// and the values of their arguments.
+func expectCalls(wants []ordered.Value, calls []chat.ToolCall, got chat.Message) error {
+	if len(wants) != len(calls) {
+		return fmt.Errorf("%d complete tool "+
+			"calls, want %d: %s", len(calls), len(wants), got.Value())
+	}
+	for i, w := range wants {
+		arguments := w.At("arguments")
+		given, err := ordered.ParseString(calls[i].Arguments)
+		switch {
+		case w.At("name").Text() != calls[i].Name:
+			return fmt.Errorf("tool_calls[%d].name is %q, want %q", i, calls[i].Name, w.At("name").
+				Text())
+		case err != nil || !ordered.Equal(given, arguments):
+			return fmt.Errorf("tool_calls[%d].arguments\nwant %s\ngot  %s", i, arguments, calls[i].Arguments)
+		}
+	}
+	return nil
+}
+
+// expectNoCall checks the message of an output that a fixture says is broken. No complete call may
+// come of it; where the text must be passed on, too, it is the content.
+func expectNoCall(vec *Vector, got chat.Message, calls []chat.ToolCall) error {
+	why := vec.Value.At("expected_error", "reason").Text()
+	if len(calls) > 0 {
+		return fmt.Errorf("%d complete tool calls, "+
+			"want none (%s): %s", len(calls), why, got.Value())
+	}
+	accept := stringsOf(vec.Value.At("expected_error", "accept"))
+	passed := strings.TrimSpace(got.Content) == strings.TrimSpace(vec.Value.At("raw_output").Text())
+	if slices.Contains(accept, "no_tool_calls") ||
+		slices.Contains(accept, "content_passthrough") && passed {
+		return nil
+	}
+	return errors.New("the text of a broken call is not passed on as content (" + why + ")")
+}

@@ -1,0 +1,179 @@
+package advisory_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/edit/mutate"
+	"github.com/goassay/assay/harness/hub/advisory"
+)
+
+// published loads the records of the corpus.
+func published(t *testing.T) []*advisory.Record {
+	t.Helper()
+	records, err := advisory.Load(corpus.FS, "advisories")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// maxIndex is how large the index of digests may become, for programs that embed it.
+const maxIndex = 200 << 10
+
+// TestRecords holds the records to what no schema says: each names a rule that there is, no text is
+// the mended and the faulty one, and the index stays small.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	rules := map[string]bool{}
+	for _, r := range check.Rules() {
+		rules[r.ID] = true
+	}
+	records := published(t)
+	index := advisory.NewIndex(records)
+	for _, r := range records {
+		d := r.Template
+		if !rules[d.Rule] {
+			t.Errorf("%s: there is no rule %s", r.ID, d.Rule)
+		}
+		if d.Fixed != nil && slices.Contains(index.IDs[d.Fixed.Exact], r.ID) {
+			t.Errorf("%s: the mended text is the faulty one", r.ID)
+		}
+		if !slices.Contains(index.IDs[d.Text.Exact], r.ID) && r.Withdrawn == "" {
+			t.Errorf("%s: the index has not its text", r.ID)
+		}
+		if d.Excerpt.Faulty == d.Excerpt.Fixed {
+			t.Errorf("%s: the excerpt does not show the fault", r.ID)
+		}
+	}
+	var text bytes.Buffer
+	if err := index.Write(&text); err != nil || text.Len() > maxIndex {
+		t.Errorf("the index has %d bytes; at most %d are allowed (%v)", text.Len(), maxIndex, err)
+	}
+}
+
+// TestSchema holds the records to the schema of OSV in the file that ASSAY_OSV_SCHEMA names.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	file := os.Getenv("ASSAY_OSV_SCHEMA")
+	if file == "" {
+		t.Skip("ASSAY_OSV_SCHEMA names no schema; make advisories fetches it")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range published(t) {
+		text, err := corpus.FS.Open("advisories/" + r.ID + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := jsonschema.UnmarshalJSON(text)
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", r.ID, err)
+		}
+	}
+}
+
+var slice = flag.Bool("slice", false, "prove the records whose texts are there, and no others")
+
+// TestProven proves the records on the texts that the folders of ASSAY_TEXTS have: the faulty text
+// has the digests and the finding of the rule, and makes the faulty prompts; the mended one does
+// not. A record of which no folder has the text fails.
+func TestProven(t *testing.T) {
+	t.Parallel()
+	folders := filepath.SplitList(os.Getenv("ASSAY_TEXTS"))
+	if len(folders) == 0 {
+		t.Skip("ASSAY_TEXTS names no folder; make advisories fetches the texts")
+	}
+	texts := map[string]string{}
+	for _, dir := range folders {
+		names, err := filepath.Glob(filepath.Join(dir, "*.jinja"))
+		if err != nil || names == nil {
+			t.Fatalf("%s has no templates (%v)", dir, err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[advisory.Digest(string(text))] = string(text)
+		}
+	}
+	proved := 0
+	for _, r := range published(t) {
+		faulty, there := texts[r.Template.Text.Exact]
+		mended := ""
+		if f := r.Template.Fixed; f != nil && there {
+			mended, there = texts[f.Exact]
+		}
+		if !there && !*slice {
+			t.Errorf("%s: no folder has its texts", r.ID)
+		}
+		if !there {
+			continue
+		}
+		proved++
+		t.Run(r.ID, func(t *testing.T) {
+			t.Parallel()
+			if got := advisory.DigestsOf(faulty); got != r.Template.Text {
+				t.Errorf("the digests are %v", got)
+			}
+			was := proven(t, r, faulty, true)
+			var is mutate.Found
+			if r.Template.Fixed != nil {
+				is = proven(t, r, mended, false)
+			}
+			if !slices.Contains(was.More(is), r.Template.Rule) {
+				t.Errorf("%s finds no more in the faulty text than in the mended one",
+					r.Template.Rule)
+			}
+		})
+	}
+	if proved == 0 {
+		t.Error("no folder has the texts of any record")
+	}
+}
+
+// proven holds the prompts of a text to the witnesses of a record, and returns its findings.
+func proven(t *testing.T, r *advisory.Record, text string, faulty bool) mutate.Found {
+	t.Helper()
+	src := subject.New(r.ID, text)
+	renders, err := advisory.NewRenders(t.Context(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Shown(renders) != faulty {
+		t.Errorf("the witnesses do not tell the texts apart")
+	}
+	_, loud := mutate.Check(src)
+	return loud
+}
+
+func TestCanonical(t *testing.T) {
+	t.Parallel()
+	want := advisory.DigestsOf("{{ a }}\n{{ b }}").Canonical
+	for _, text := range []string{"{{ a }}\r\n{{ b }}\r\n", "\ufeff{{ a }}\n\n  \n{{ b }}\n\n",
+		"{{ a }}\r{{ b }}"} {
+		if advisory.DigestsOf(text).Canonical != want {
+			t.Errorf("%q has another canonical form", text)
+		}
+	}
+	for _, text := range []string{"{{ a }}{{ b }}", " {{ a }}\n{{ b }}", "{{ a }}\n{{ B }}"} {
+		if advisory.DigestsOf(text).Canonical == want {
+			t.Errorf("%q has the same canonical form", text)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package advisory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// Digests are the SHA-256 of a template's text, in hexadecimal digits.
+type Digests struct {
+	Exact     string `json:"sha256"`           // of its bytes
+	Canonical string `json:"canonical_sha256"` // of its canonical form
+}
+
+// DigestsOf returns the digests of a text.
+func DigestsOf(text string) Digests {
+	return Digests{Digest(text), Digest(Canonical(text))}
+}
+
+// Digest returns the SHA-256 of a text, in hexadecimal digits.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func (d Digests) valid() bool {
+	for _, text := range []string{d.Exact, d.Canonical} {
+		if b, err := hex.DecodeString(text); err != nil || len(b) != sha256.Size {
+			return false
+		}
+	}
+	return true
+}
+
+// Canonical returns a template's text without what loaders and converters change on its way: a byte
+// order mark, the form of line ends, blank lines, and blanks at the end of the text. Two texts with
+// one canonical form may differ in a prompt by a line feed, and never in a fault.
+func Canonical(text string) string {
+	text = strings.TrimPrefix(text, "\ufeff")
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSuffix(line, "\n"); strings.Trim(line, " \t") != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), " \t")
+}
+
+// Index has the ids of records by the digests of their faulty texts.
+type Index struct {
+	Version int                 `json:"version"` // 1
+	IDs     map[string][]string `json:"sha256"`  // exact and canonical digests
+}
+
+// NewIndex returns the index of records; those that were withdrawn are not in it.
+func NewIndex(records []*Record) *Index {
+	x := &Index{Version: 1, IDs: map[string][]string{}}
+	for _, r := range records {
+		if r.Withdrawn != "" {
+			continue
+		}
+		d := r.Template.Text
+		x.IDs[d.Exact] = append(x.IDs[d.Exact], r.ID)
+		if d.Canonical != d.Exact {
+			x.IDs[d.Canonical] = append(x.IDs[d.Canonical], r.ID)
+		}
+	}
+	return x
+}
+
+// Lookup returns the ids of the records of a text.
+func (x *Index) Lookup(text string) []string {
+	if ids := x.IDs[Digest(text)]; ids != nil {
+		return ids
+	}
+	return x.IDs[Digest(Canonical(text))]
+}
+
+// Write writes the index as JSON, a line for a digest.
+func (x *Index) Write(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(x)
+}

@@ -1,0 +1,81 @@
+package advisory
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/subject"
+)
+
+// Refused stands for the digest of a prompt where the template writes none: it fails, or refuses.
+const Refused = "refused"
+
+// Witness is an input of a template, with the digests of the prompts that the faulty and the mended
+// text make of it, or [Refused]. The special tokens are "<s>" and "</s>", the clock is that of
+// package subject.
+type Witness struct {
+	// Variables are the template's variables: messages, tools, add_generation_prompt, and others.
+	Variables json.RawMessage `json:"variables"`
+	Faulty    string          `json:"faulty_sha256"`
+	Fixed     string          `json:"fixed_sha256,omitempty"`
+}
+
+// Renders makes prompts of a template, each once.
+type Renders struct {
+	template *chattemplate.Template
+	outcomes map[string]string
+}
+
+// NewRenders compiles a template's text.
+func NewRenders(ctx context.Context, src subject.Source) (*Renders, error) {
+	t, err := chattemplate.Compile(ctx, source.New(src.Name, src.Text), subject.BOS, subject.EOS,
+		subject.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &Renders{t, map[string]string{}}, nil
+}
+
+// Outcome returns the digest of the prompt for some variables, or [Refused]; "" where a limit cut
+// the render off.
+func (r *Renders) Outcome(variables json.RawMessage) string {
+	if got, done := r.outcomes[string(variables)]; done {
+		return got
+	}
+	got := Refused
+	switch text, err := r.Prompt(variables); {
+	case err == nil:
+		got = Digest(text)
+	case jinja.Class(err) == "":
+		got = ""
+	}
+	r.outcomes[string(variables)] = got
+	return got
+}
+
+// Prompt returns the prompt for some variables.
+func (r *Renders) Prompt(variables json.RawMessage) (string, error) {
+	v, err := ordered.ParseString(string(variables))
+	if err != nil {
+		return "", err
+	}
+	in := chattemplate.Input{Kwargs: v.Without("messages").Without("add_generation_prompt").
+		Members(), Messages: v.At("messages").Items(),
+		Generate: v.At("add_generation_prompt").Bool()}
+	return r.template.RenderImmutable(in)
+}
+
+// Shown reports whether a template makes the prompts of a record's faulty text of all its
+// witnesses.
+func (r *Record) Shown(by *Renders) bool {
+	for _, w := range r.Template.Witnesses {
+		if by.Outcome(w.Variables) != w.Faulty {
+			return false
+		}
+	}
+	return r.Withdrawn == ""
+}

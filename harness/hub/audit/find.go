@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goassay/assay/engine/model/modeldir"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/report/safefile"
+)
+
+// Find returns the names below a folder that [Open] takes: templates, model folders and files, and
+// the model files that a cache names by their digests, as Ollama does.
+func Find(dir string) ([]string, error) {
+	found, err := subject.Find(dir)
+	if err != nil && !errors.Is(err, subject.ErrNoTemplate) {
+		return nil, err
+	}
+	names := append(found.Templates, found.Models...)
+	walked := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && isBlob(path) && isGGUF(path) {
+			names = append(names, path)
+		}
+		return nil // an unreadable folder is not ours to judge
+	})
+	if names == nil {
+		return nil, errors.Join(err, walked)
+	}
+	return names, walked
+}
+
+// isBlob reports whether a file is named by its digest: a program that finds other contents there
+// takes the file for broken.
+func isBlob(path string) bool {
+	name := strings.TrimPrefix(filepath.Base(path), "sha256-")
+	return (len(name) == 64 || len(name) == 40) && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// isGGUF reports whether a file begins as a model file does.
+func isGGUF(path string) bool {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic [4]byte
+	_, err = io.ReadFull(f, magic[:])
+	return err == nil && string(magic[:]) == "GGUF"
+}
+
+// Open opens the templates of a name, each text once.
+func Open(name string, stdin io.Reader) ([]subject.Source, error) {
+	if isBlob(name) && isGGUF(name) {
+		dir, file := filepath.Split(name)
+		folder, err := modeldir.ReadGGUF(os.DirFS(filepath.Clean(dir+".")), file)
+		if err != nil {
+			return nil, err
+		}
+		return subject.NewModel(name, dir, folder).Distinct(), nil
+	}
+	if subject.IsModel(name) {
+		m, err := subject.OpenModel(name)
+		if err != nil {
+			return nil, err
+		}
+		return m.Distinct(), nil
+	}
+	return subject.OpenAll(name, stdin)
+}
+
+// maxProps bounds what a server may answer.
+const maxProps = 8 << 20
+
+// Serving asks a server for the templates that it uses, by llama-server's /props.
+func Serving(ctx context.Context, client *http.Client, address string) ([]subject.Source, error) {
+	url := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1"), "/") +
+		"/props"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: %s: the server does not show its template; give the "+
+			"model's files instead", url, resp.Status)
+	}
+	var props struct {
+		Template string `json:"chat_template"`
+		ToolUse  string `json:"chat_template_tool_use"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxProps)).Decode(&props); err != nil {
+		return nil, fmt.Errorf("GET %s: %w", url, err)
+	}
+	var all []subject.Source
+	for _, t := range []struct{ name, text string }{{"", props.Template},
+		{"#tool_use", props.ToolUse}} {
+		if t.text != "" {
+			all = append(all, subject.New(address+t.name, t.text))
+		}
+	}
+	if all == nil {
+		return nil, fmt.Errorf("GET %s: there is no chat_template in the answer", url)
+	}
+	return all, nil
+}

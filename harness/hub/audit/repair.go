@@ -1,0 +1,121 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/model/modeldir"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/edit/fix"
+	"github.com/goassay/assay/harness/report/safefile"
+)
+
+// Saved is added to the name of a file for the copy of it that is kept.
+const Saved = ".orig"
+
+// Repair mends the known faults of a template that `assay fix` mends, and says what it wrote; ""
+// where there is nothing that it can mend.
+//
+// A template's file and a JSON file are written in place, and the file as it was is kept beside it
+// under a name that ends in [Saved]. Of a model file a copy is made. A file that a cache names by
+// its digest, or that is a link into such a cache, is never written: the template goes into
+// overrides, and the answer has the flags with which engines take it from there.
+func Repair(ctx context.Context, src subject.Source, known []Match,
+	overrides string) (string, error) {
+	var only []string
+	for _, m := range known {
+		if m.Template.Fixable {
+			only = append(only, m.Template.Rule)
+		}
+	}
+	if only == nil {
+		return "", nil
+	}
+	m := fix.Mend(ctx, src, fix.Options{Only: only}, check.Options{})
+	if len(m.Patches) == 0 {
+		return "", m.Unjudged
+	}
+	_, err := os.Lstat(src.File)
+	if err != nil {
+		return "", errors.New("only files can be mended")
+	}
+	real, err := filepath.EvalSymlinks(src.File)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case isBlob(real):
+		return override(src, m.Text, overrides)
+	case isGGUF(real):
+		return copied(ctx, src, m.Text)
+	}
+	was, err := os.ReadFile(src.File)
+	if err != nil {
+		return "", err
+	}
+	is, err := m.Into(string(was))
+	if err != nil {
+		return "", err
+	}
+	return replaced(src.File, string(was), is)
+}
+
+// replaced writes a file's new text, after its old one under another name.
+func replaced(name, was, is string) (string, error) {
+	saved := name + Saved
+	if _, err := os.Lstat(saved); errors.Is(err, fs.ErrNotExist) {
+		if err := safefile.Write(saved, safefile.Text(was)); err != nil {
+			return "", err
+		}
+	} else if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if err := safefile.Write(name, safefile.Text(is)); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s is mended; as it was: %s", name, saved), os.Chmod(name,
+		info.Mode().Perm())
+}
+
+// copied writes a copy of a model file with another template.
+func copied(ctx context.Context, src subject.Source, text string) (string, error) {
+	ext := filepath.Ext(src.File)
+	out := strings.TrimSuffix(src.File, ext) + ".mended" + ext
+	_, named, _ := strings.Cut(strings.TrimPrefix(src.Name, src.File), "#")
+	if named == modeldir.Default {
+		named = ""
+	}
+	if err := gguf.RetemplateFile(ctx, src.File, out, text,
+		gguf.RetemplateOptions{Name: named}); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s is a mended copy", out), nil
+}
+
+// override writes the template into a folder and says how engines are given it.
+func override(src subject.Source, text, dir string) (string, error) {
+	clean := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/\\:#", r) {
+			return '-'
+		}
+		return r
+	}, filepath.Base(filepath.Dir(src.File))+"-"+filepath.Base(src.Name))
+	out := filepath.Join(dir, strings.TrimSuffix(clean, ".jinja")+".jinja")
+	if err := safefile.Write(out, safefile.Text(text)); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s is the mended template: a cache names the file by its digest, so it "+
+		"stays; llama-server --jinja --chat-template-file %s, vllm serve --chat-template %s",
+		out, out, out), nil
+}

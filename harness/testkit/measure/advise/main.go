@@ -1,0 +1,282 @@
+// Command advise drafts records of known faults (package advisory) from pairs of texts.
+//
+//	go run ./harness/testkit/measure/advise -out FOLDER -first N < PAIRS
+//
+// A pair is a line of JSON: the files of the faulty and the mended text, with what a person says of
+// them. The program adds what is computed: digests, the rule that finds the fault, the engines that
+// show it, witnesses, and the excerpt. A pair is left out, with the reason, where no rule has an
+// error or a warning that the mended text ends, or where no request shows the difference.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
+	"github.com/goassay/assay/harness/edit/fix"
+	"github.com/goassay/assay/harness/edit/mutate"
+	"github.com/goassay/assay/harness/hub/advisory"
+)
+
+func main() {
+	out := flag.String("out", "", "write the records into this `FOLDER`")
+	first := flag.Int("first", 1, "the `NUMBER` of the first record")
+	day := flag.String("day", "2026-01-01", "the `DAY` on which they are published")
+	flag.Parse()
+	if err := run(os.Stdin, os.Stderr, *out, *day, *first); err != nil {
+		fmt.Fprintln(os.Stderr, "advise:", err)
+		os.Exit(1)
+	}
+}
+
+// pair is a line of the input.
+type pair struct {
+	Faulty     string               `json:"faulty"` // files
+	Mended     string               `json:"mended"` // "": as `assay fix` mends the text
+	Summary    string               `json:"summary"`
+	Details    string               `json:"details"`
+	Affected   []advisory.Affected  `json:"affected"`
+	References []advisory.Reference `json:"references"`
+	Where      string               `json:"where"` // who publishes the mended text
+	Rule       string               `json:"rule"`  // "": the first that the mended text ends
+}
+
+func run(in io.Reader, log io.Writer, out, day string, no int) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var p pair
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			return err
+		}
+		r, err := draft(p)
+		if err != nil {
+			fmt.Fprintf(log, "%s: %v\n", p.Faulty, err)
+			continue
+		}
+		r.SchemaVersion, r.ID = "1.7.5", fmt.Sprintf("x_ASSAY-%s-%04d", day[:4], no)
+		r.Published, r.Modified = day+"T00:00:00Z", day+"T00:00:00Z"
+		no++
+		var text bytes.Buffer
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(out, r.ID+".json"), text.Bytes(), 0o666); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// draft makes a record of a pair.
+func draft(p pair) (*advisory.Record, error) {
+	text, err := os.ReadFile(p.Faulty)
+	if err != nil {
+		return nil, err
+	}
+	faulty := subject.New(filepath.Base(p.Faulty), string(text))
+	r := &advisory.Record{Summary: p.Summary, Details: p.Details, Affected: p.Affected,
+		References: p.References}
+	t := &r.Template
+	t.Text = advisory.DigestsOf(faulty.Text)
+	patched := fix.Mend(context.Background(), faulty, fix.Options{}, check.Options{})
+	mended := subject.New("mended", patched.Text)
+	if p.Mended != "" {
+		text, err := os.ReadFile(p.Mended)
+		if err != nil {
+			return nil, err
+		}
+		mended = subject.New("mended", string(text))
+		t.Fixed = &advisory.Fixed{Digests: advisory.DigestsOf(mended.Text), Where: p.Where}
+	}
+	_, was := mutate.Check(faulty)
+	_, is := mutate.Check(mended)
+	ended := was.More(is)
+	if p.Rule != "" && slices.Contains(ended, p.Rule) {
+		ended = []string{p.Rule}
+	}
+	if len(ended) == 0 {
+		return nil, errors.New("no rule sees that the mended text ends a fault")
+	}
+	for _, declared := range check.Rules() {
+		if slices.Contains(ended, declared.ID) && (t.Rule == "" || declared.Severity > t.Severity) {
+			t.Rule, t.Severity = declared.ID, declared.Severity
+		}
+	}
+	t.Fixable = slices.ContainsFunc(patched.Patches, func(p fix.Patch) bool {
+		return slices.ContainsFunc(p.Gone, func(g fix.Gone) bool { return g.Rule == t.Rule })
+	})
+	return r, witness(t, faulty, mended)
+}
+
+// common are requests beside those that are spelled unusually.
+var common = []string{
+	`{"messages": [{"role": "user", "content": "Who won the race?"},
+	{"role": "assistant", "content": null, "tool_calls": [{"id": "call_9f8e", "type": "function",
+	"function": {"name": "find_results", "arguments": "{\"city\": \"Lyon\"}"}}]},
+	{"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."}]}`,
+	`{"messages": [{"role": "user", "content": "Who won the race?"},
+	{"role": "assistant", "content": "", "tool_calls": [{"id": "call_9f8e", "type": "function",
+	"function": {"name": "find_results", "arguments": {"city": "Lyon", "year": 1999, "live": false,
+	"note": null}}}]}, {"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."}]}`,
+	`{"messages": [{"role": "user", "content": "Who won the race?"}], "tools": [{"type": "function",
+	"function": {"name": "find_results"}}]}`,
+	`{"messages": [{"role": "user", "content": "Who won the race?"}], "tools": [{"type": "function",
+	"function": {"name": "find_results", "description": "Finds results.", "parameters": {"type":
+	"object", "properties": {"city": {"type": ["string", "null"]}, "year": {"anyOf":
+	[{"type": "integer"}, {"type": "string"}]}}}}}]}`,
+	`{"messages": [{"role": "user", "content": "Who won the race?"},
+	{"role": "assistant", "content": "Let me look.", "reasoning_content": "A list may help.",
+	"tool_calls": [{"id": "call_9f8e", "type": "function", "function": {"name": "find_results",
+	"arguments": {"city": "Lyon"}}}, {"id": "call_77ab", "type": "function", "function": {"name":
+	"find_dates", "arguments": {"city": "Oslo"}}}]},
+	{"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."},
+	{"role": "tool", "tool_call_id": "call_77ab", "content": "In May."},
+	{"role": "assistant", "content": "It is in May."}, {"role": "user", "content": "Thanks!"}]}`,
+}
+
+// requests returns all that witnesses are chosen from.
+func requests() (all []ordered.Value) {
+	for _, s := range append(sent.Plain(), sent.All()...) {
+		all = append(all, s.Sent)
+	}
+	for _, text := range common {
+		v, err := ordered.ParseString(text)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// difference is a request of which the two texts make different prompts in some views.
+type difference struct {
+	advisory.Witness
+	views []view.View
+}
+
+// witness adds the witnesses, the engines, and the excerpt.
+func witness(t *advisory.Template, faulty, mended subject.Source) error {
+	was, err := advisory.NewRenders(context.Background(), faulty)
+	if err != nil {
+		return err
+	}
+	is, err := advisory.NewRenders(context.Background(), mended)
+	if err != nil {
+		return err
+	}
+	var shown []difference
+	var controls []advisory.Witness
+	for _, request := range requests() {
+		var d difference
+		for _, v := range view.Views() {
+			in, ok := v.Input(request, false)
+			if !ok {
+				continue
+			}
+			w := advisory.Witness{Variables: variables(in)}
+			w.Faulty, w.Fixed = was.Outcome(w.Variables), is.Outcome(w.Variables)
+			switch {
+			case w.Faulty == "" || w.Fixed == "":
+			case w.Faulty != w.Fixed:
+				if d.views = append(d.views, v); len(d.views) == 1 {
+					d.Witness = w
+				}
+			case w.Faulty != advisory.Refused && len(d.views) == 0 && v.Engine == "transformers" &&
+				v.Releases == "":
+				controls = append(controls, w)
+			}
+		}
+		if len(d.views) > 0 {
+			shown = append(shown, d)
+		}
+	}
+	if len(shown) == 0 {
+		return errors.New("no request shows the difference")
+	}
+	slices.SortStableFunc(shown, func(a, b difference) int {
+		return cmp.Compare(len(a.Variables), len(b.Variables))
+	})
+	slices.SortStableFunc(controls, func(a, b advisory.Witness) int {
+		return cmp.Compare(len(a.Variables), len(b.Variables))
+	})
+	t.Witnesses = []advisory.Witness{shown[0].Witness}
+	// A prompt says more than that there is none, and a long one more than a short one.
+	for _, d := range slices.Backward(shown[1:]) {
+		if d.Faulty != advisory.Refused {
+			t.Witnesses = append(t.Witnesses, d.Witness)
+			break
+		}
+	}
+	t.Witnesses = append(t.Witnesses, controls[:min(2, len(controls))]...)
+	t.Engines = []string{"all"}
+	if seen := shown[0].views; len(seen) < len(view.Views()) {
+		t.Engines = nil
+		for _, v := range seen {
+			t.Engines = append(t.Engines, v.String())
+		}
+	}
+	a, b := prompt(was, shown[0].Witness), prompt(is, shown[0].Witness)
+	at := parting(a, b)
+	t.Excerpt = advisory.Excerpt{Faulty: around(a, at), Fixed: around(b, at)}
+	return nil
+}
+
+// variables returns an input as the variables of a template.
+func variables(in chattemplate.Input) json.RawMessage {
+	members := []ordered.Member{ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...))}
+	if len(in.Tools) > 0 {
+		members = append(members, ordered.MemberOf("tools", ordered.ArrayOf(in.Tools...)))
+	}
+	members = append(members,
+		ordered.MemberOf("add_generation_prompt", ordered.Boolean(in.Generate)))
+	v := ordered.ObjectOf(append(members, in.Kwargs...)...)
+	return json.RawMessage(v.String())
+}
+
+// prompt returns the prompt for a witness, or why there is none.
+func prompt(r *advisory.Renders, w advisory.Witness) string {
+	text, err := r.Prompt(w.Variables)
+	if err != nil {
+		text, _, _ = strings.Cut(err.Error(), "\n")
+		_, text, _ = strings.Cut(text, ":") // the file's name says nothing
+		return "(no prompt: line " + text + ")"
+	}
+	return text
+}
+
+// parting returns the offset of the line in which two texts part.
+func parting(a, b string) int {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return at
+}
+
+// around returns what stands around an offset of a text.
+func around(text string, at int) string {
+	from := max(0, at-60)
+	to := min(len(text), at+100)
+	return strings.ToValidUTF8(text[from:to], "")
+}
