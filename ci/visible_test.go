@@ -18,6 +18,7 @@ var printers = []string{
 	"cmd/assay/memory.go",            // a file for output that nobody else prints any more
 	"harness/foreign/gonja/",         // a worker, whose parent reads it
 	"harness/testkit/measure/bench/", // measures our own works
+	"harness/testkit/measure/advise", // puts visible.Writer before it
 	"harness/testkit/measure/growth", // prints costs as JSON
 	"harness/testkit/newrule/",       // names the files that it wrote
 	"harness/testkit/measure/real/",  // counts faults, in our own words

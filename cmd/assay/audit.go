@@ -44,6 +44,7 @@ Exit status 1 means that there is a fault of at least the severity of --fail-on.
 		flags.completes("fail-on", func() []string { return a.failOn.of })
 		a.remote = remoteFlags(flags)
 		a.output = outputFlags(flags)
+		a.limits = limitFlag(flags, edited)
 		a.format.of = append(a.format.of, formOSV)
 		return a.run
 	},
@@ -54,6 +55,7 @@ const formOSV = "osv" // records, as osv-scanner lists them
 type auditing struct {
 	*remote
 	*output
+	*limits
 	caches, fix bool
 	overrides   string
 	records     []string // folders with records of the user's own
@@ -83,7 +85,7 @@ func (a *auditing) run(c *call) error {
 			return err
 		}
 		for _, src := range sources {
-			known, err := book.Matches(c.ctx, src)
+			known, err := book.Matches(c.ctx, src, a.Limits)
 			if err != nil {
 				c.warn("%s: not looked at: %v", src.Name, err)
 				continue
@@ -135,7 +137,7 @@ func (a *auditing) open(c *call, name string) ([]subject.Source, error) {
 
 // mend mends the faults of a template, and says what it wrote.
 func (a *auditing) mend(c *call, src subject.Source, known []audit.Match) error {
-	done, err := audit.Repair(c.ctx, src, known, a.overrides)
+	done, err := audit.Repair(c.ctx, src, known, a.Limits, a.overrides)
 	if err != nil {
 		return fmt.Errorf("%s: %w", src.Name, err)
 	}

@@ -86,6 +86,7 @@ func TestEveryCommandHeeds(t *testing.T) {
 		"check": {bound("check", slow), bound("check", "-"), bound("check", "--manifest", list),
 			bound("check", "--html", page, slow)},
 		"fix":       {bound("fix", slow), bound("fix", "-")},
+		"audit":     {bound("audit", slow), bound("audit", "-")},
 		"coverage":  {bound("coverage", slow)},
 		"diff":      {bound("diff", slow, other)},
 		"templates": {bound("templates", model), {"templates", "hf:a/b"}},

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/harness/hub/advisory"
 	"github.com/goassay/assay/harness/hub/manifest"
 )
 
@@ -166,6 +167,13 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	repositories := write("repositories.jsonl", in(`{"what": "repository", "where": "a/b", `+
 		`"revision": "TEXT", "files": ["TEXT"]}`)+"\n")
 	asked := write("asked.jsonl", in(`{"messages": [{"role": "TEXT", "content": "TEXT"}]}`)+"\n")
+	digests := advisory.DigestsOf(loop)
+	records := filepath.Dir(write("records/x_ASSAY-1.json", in(`{"id": "x_ASSAY-1", "summary": "TEXT", `+
+		`"details": "TEXT", "affected": [{"ranges": [{"type": "GIT", "repo": "TEXT", "events": [{}]}]}], `+
+		`"references": [{"type": "TEXT", "url": "TEXT"}], "database_specific": {"text": {"sha256": "`+
+		digests.Exact+`", "canonical_sha256": "`+digests.Canonical+`"}, "rule": "TEXT", "severity": `+
+		`"error", "engines": ["TEXT"], "excerpt": {"faulty": "TEXT", "fixed": "TEXT"}, `+
+		`"witnesses": [{"variables": {}, "faulty_sha256": "TEXT"}]}}`)))
 	script := strings.ReplaceAll("-- in.txt --\n"+text, "\r", "")
 	write("corpus/f/template.jinja", loop)
 	write("corpus/f/case.txtar", "# "+strings.ReplaceAll(quoted, "'", "")+"\ntemplate f\n"+
@@ -233,6 +241,7 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		run("analyze", "--explain", "--verify", template)
 		run("caps", "--explain", template)
 		run("coverage", template)
+		run("audit", template)
 		add(exposure{args: []string{"fix", template}, data: true})
 		add(exposure{args: []string{"train", template}, data: true})
 		run("fix", "--json", template)
@@ -315,6 +324,14 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	run("inspect", "hf:"+text)
 	run("inspect", "hf:a/b")
 	run("templates", "hf:a/b")
+	run("audit", "hf:a/b")
+	run("audit", text)
+	run("audit", "--records", text, hermes)
+	run("audit", "--records", records, templates[0])
+	for _, form := range []string{"json", "osv", "sarif"} { // with the records' texts in full
+		add(exposure{args: []string{"audit", "--records", records, "--format", form, templates[0]},
+			message: true})
+	}
 	run("pull", "hf:a/b")
 	run("pull", "hf:"+text)
 	run("run", "--run", text)
@@ -340,6 +357,7 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	run(text)
 	for _, url := range []string{server.URL, refusing.URL} {
 		run("probe", url)
+		run("audit", url)
 		run("serve", "--upstream", url, "--listen", "127.0.0.1:0")
 		run("provider", url, "--dataset", asked, "--log", filepath.Join(dir, "log.jsonl"),
 			"--model", "m", "--tries", "1")

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/edit/mutate"
@@ -151,7 +152,7 @@ func TestProven(t *testing.T) {
 func proven(t *testing.T, r *advisory.Record, text string, faulty bool) mutate.Found {
 	t.Helper()
 	src := subject.New(r.ID, text)
-	renders, err := advisory.NewRenders(t.Context(), src)
+	renders, err := advisory.NewRenders(t.Context(), src, engine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

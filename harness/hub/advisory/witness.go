@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
@@ -30,12 +31,16 @@ type Renders struct {
 	outcomes map[string]string
 }
 
-// NewRenders compiles a template's text.
-func NewRenders(ctx context.Context, src subject.Source) (*Renders, error) {
+// NewRenders compiles a template's text, to be rendered within limits.
+func NewRenders(ctx context.Context, src subject.Source, l engine.Limits) (*Renders, error) {
 	t, err := chattemplate.Compile(ctx, source.New(src.Name, src.Text), subject.BOS, subject.EOS,
 		subject.Now)
 	if err != nil {
 		return nil, err
+	}
+	t.Limits = l.Render
+	if l.TotalSteps > 0 {
+		t.Budget = jinja.NewBudget(l.TotalSteps)
 	}
 	return &Renders{t, map[string]string{}}, nil
 }
@@ -68,6 +73,9 @@ func (r *Renders) Prompt(variables json.RawMessage) (string, error) {
 		Generate: v.At("add_generation_prompt").Bool()}
 	return r.template.RenderImmutable(in)
 }
+
+// Exhausted returns an error if a limit on all renders together stopped one; nil otherwise.
+func (r *Renders) Exhausted() error { return r.template.Exhausted() }
 
 // Shown reports whether a template makes the prompts of a record's faulty text of all its
 // witnesses.

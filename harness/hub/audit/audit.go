@@ -81,8 +81,8 @@ type Match struct {
 }
 
 // Matches returns the known faults of a template, in the order of their ids. The error is that of a
-// text that does not compile; one that is known has none.
-func (b *Book) Matches(ctx context.Context, src subject.Source) ([]Match, error) {
+// text that does not compile, or that runs into a limit; one that is known has none.
+func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits) ([]Match, error) {
 	digests := advisory.DigestsOf(src.Text)
 	if ids := b.index.Lookup(src.Text); ids != nil {
 		var all []Match
@@ -95,7 +95,7 @@ func (b *Book) Matches(ctx context.Context, src subject.Source) ([]Match, error)
 		}
 		return all, nil
 	}
-	renders, err := advisory.NewRenders(ctx, src)
+	renders, err := advisory.NewRenders(ctx, src, l)
 	if err != nil {
 		return nil, err
 	}
@@ -104,17 +104,20 @@ func (b *Book) Matches(ctx context.Context, src subject.Source) ([]Match, error)
 		if f := r.Template.Fixed; f != nil && f.Canonical == digests.Canonical {
 			continue
 		}
-		if r.Shown(renders) && found(ctx, src, r.Template.Rule) {
+		if r.Shown(renders) && found(ctx, src, l, r.Template.Rule) {
 			all = append(all, Match{r, ByBehaviour})
 		}
+	}
+	if err := renders.Exhausted(); err != nil {
+		return nil, err
 	}
 	return distinct(all), nil
 }
 
 // found reports whether a rule finds its fault in a template. The prompts of a few witnesses may be
 // the same for another reason than the fault; those of all requests of a rule are not.
-func found(ctx context.Context, src subject.Source, id string) bool {
-	results := check.Template(src.Limited(ctx, engine.Limits{}),
+func found(ctx context.Context, src subject.Source, l engine.Limits, id string) bool {
+	results := check.Template(src.Limited(ctx, l),
 		check.Options{Only: []string{id}})
 	return slices.ContainsFunc(results, func(r rule.Result) bool {
 		return r.Rule == id && (r.Status == rule.Found || r.Status == rule.Failed)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
@@ -32,7 +33,7 @@ const witness = `{"messages": [{"role": "user", "content": "Hi"}, {"role": "assi
 // book has one record, of faulty.
 func book(t *testing.T) *audit.Book {
 	t.Helper()
-	renders, err := advisory.NewRenders(t.Context(), subject.New("faulty", faulty))
+	renders, err := advisory.NewRenders(t.Context(), subject.New("faulty", faulty), engine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestMatches(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := b.Matches(t.Context(), subject.New("t.jinja", test.text))
+			got, err := b.Matches(t.Context(), subject.New("t.jinja", test.text), engine.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,11 +110,11 @@ func repaired(t *testing.T, b *audit.Book, name, overrides string) string {
 	if err != nil || len(sources) != 1 {
 		t.Fatalf("%d templates (%v)", len(sources), err)
 	}
-	known, err := b.Matches(t.Context(), sources[0])
+	known, err := b.Matches(t.Context(), sources[0], engine.Limits{})
 	if err != nil || len(known) != 1 {
 		t.Fatalf("%d known faults (%v)", len(known), err)
 	}
-	said, err := audit.Repair(t.Context(), sources[0], known, overrides)
+	said, err := audit.Repair(t.Context(), sources[0], known, engine.Limits{}, overrides)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestRepair(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if known, err := b.Matches(t.Context(), sources[0]); err != nil || known != nil {
+		if known, err := b.Matches(t.Context(), sources[0], engine.Limits{}); err != nil || known != nil {
 			t.Errorf("the copy has %v (%v)", known, err)
 		}
 		if text, err := os.ReadFile(name); err != nil || string(text) != model(t) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/check"
@@ -27,7 +28,7 @@ const Saved = ".orig"
 // under a name that ends in [Saved]. Of a model file a copy is made. A file that a cache names by
 // its digest, or that is a link into such a cache, is never written: the template goes into
 // overrides, and the answer has the flags with which engines take it from there.
-func Repair(ctx context.Context, src subject.Source, known []Match,
+func Repair(ctx context.Context, src subject.Source, known []Match, l engine.Limits,
 	overrides string) (string, error) {
 	var only []string
 	for _, m := range known {
@@ -38,7 +39,7 @@ func Repair(ctx context.Context, src subject.Source, known []Match,
 	if only == nil {
 		return "", nil
 	}
-	m := fix.Mend(ctx, src, fix.Options{Only: only}, check.Options{})
+	m := fix.Mend(ctx, src, fix.Options{Only: only, Limits: l}, check.Options{})
 	if len(m.Patches) == 0 {
 		return "", m.Unjudged
 	}

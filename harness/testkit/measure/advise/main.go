@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
@@ -32,6 +33,7 @@ import (
 	"github.com/goassay/assay/harness/edit/fix"
 	"github.com/goassay/assay/harness/edit/mutate"
 	"github.com/goassay/assay/harness/hub/advisory"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 func main() {
@@ -39,8 +41,9 @@ func main() {
 	first := flag.Int("first", 1, "the `NUMBER` of the first record")
 	day := flag.String("day", "2026-01-01", "the `DAY` on which they are published")
 	flag.Parse()
-	if err := run(os.Stdin, os.Stderr, *out, *day, *first); err != nil {
-		fmt.Fprintln(os.Stderr, "advise:", err)
+	log := visible.NewMessages(os.Stderr)
+	if err := run(os.Stdin, log, *out, *day, *first); err != nil {
+		fmt.Fprintln(log, "advise:", err)
 		os.Exit(1)
 	}
 }
@@ -177,11 +180,11 @@ type difference struct {
 
 // witness adds the witnesses, the engines, and the excerpt.
 func witness(t *advisory.Template, faulty, mended subject.Source) error {
-	was, err := advisory.NewRenders(context.Background(), faulty)
+	was, err := advisory.NewRenders(context.Background(), faulty, engine.Limits{})
 	if err != nil {
 		return err
 	}
-	is, err := advisory.NewRenders(context.Background(), mended)
+	is, err := advisory.NewRenders(context.Background(), mended, engine.Limits{})
 	if err != nil {
 		return err
 	}
