@@ -67,6 +67,8 @@ API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from 
 		flags.IntVar(&v.contexts, "contexts", 1, "of a model file, answer `N` requests at once")
 		flags.category("Clients")
 		flags.StringVar(&v.listen, "listen", "127.0.0.1:8000", "the `ADDRESS` to listen at")
+		flags.StringSliceVar(&v.hosts, "host", nil, "the `NAME` by which clients reach the "+
+			"server, besides localhost and addresses; may be repeated; *: any")
 		flags.StringVar(&v.keys, "keys", "", "a `FILE` with the API keys of clients, one a line")
 		flags.StringVar(&v.sealKey, "seal-key", "", "a `FILE` with the key that reasoning is "+
 			"sealed under, of at least 32 bytes; all processes of a service share it")
@@ -104,7 +106,7 @@ API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from 
 type served struct {
 	upstream, dialect, upstreamModel string
 	template, bos, eos               string
-	names                            []string
+	names, hosts                     []string
 	layers, contexts                 int
 	context                          llama.ContextOptions
 	listen, keys, sealKey            string
@@ -134,7 +136,7 @@ func (v *served) run(c *call) error {
 	if err := knownFallbacks(*v.fallbacks); err != nil {
 		return err
 	}
-	o := serve.Options{Names: v.names, Limits: v.limits, LogText: v.text,
+	o := serve.Options{Names: v.names, Hosts: v.hosts, Limits: v.limits, LogText: v.text,
 		Reading: v.reading.options(*v.fallbacks), Log: slog.New(slog.NewJSONHandler(c.stderr, nil))}
 	var err error
 	if o.Keys, err = v.clientKeys(c); err != nil {

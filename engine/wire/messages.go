@@ -491,8 +491,9 @@ func (w *messageWriter) message(content, reason, stop ordered.Value,
 
 // messageTypes are the types of the errors of the Messages.
 var messageTypes = [...]string{Invalid: "invalid_request_error",
-	Unauthorized: "authentication_error", NotFound: "not_found_error",
-	Method: "invalid_request_error", TooLarge: "request_too_large", Busy: "rate_limit_error",
+	Unauthorized: "authentication_error", Misdirected: "permission_error",
+	NotFound: "not_found_error",
+	Method:   "invalid_request_error", TooLarge: "request_too_large", Busy: "rate_limit_error",
 	Unavailable: "overloaded_error", Upstream: "api_error", Late: "timeout_error",
 	Internal: "api_error"}
 

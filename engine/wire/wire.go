@@ -183,6 +183,7 @@ type Reason uint8
 const (
 	Invalid      Reason = iota // the request is wrong, or asks for a thing that does not exist
 	Unauthorized               // the key is missing or wrong
+	Misdirected                // the host that the request names is not this server
 	NotFound                   // there is no such path, or no such model
 	Method                     // the path is not for this method
 	TooLarge                   // the request is
@@ -194,16 +195,16 @@ const (
 )
 
 // reasons are their names.
-var reasons = [...]string{Invalid: "invalid", Unauthorized: "unauthorized", NotFound: "not found",
-	Method: "method", TooLarge: "too large", Busy: "busy", Unavailable: "unavailable",
+var reasons = [...]string{Invalid: "invalid", Unauthorized: "unauthorized",
+	Misdirected: "misdirected", NotFound: "not found", Method: "method", TooLarge: "too large", Busy: "busy", Unavailable: "unavailable",
 	Upstream: "upstream", Late: "late", Internal: "internal"}
 
 // String names a reason.
 func (r Reason) String() string { return reasons[r] }
 
 // statuses are the HTTP statuses of the reasons.
-var statuses = [...]int{Invalid: 400, Unauthorized: 401, NotFound: 404, Method: 405, TooLarge: 413,
-	Busy: 429, Unavailable: 503, Upstream: 502, Late: 504, Internal: 500}
+var statuses = [...]int{Invalid: 400, Unauthorized: 401, Misdirected: 421, NotFound: 404, Method: 405,
+	TooLarge: 413, Busy: 429, Unavailable: 503, Upstream: 502, Late: 504, Internal: 500}
 
 // Refusal is why a request is not answered. It is an error.
 type Refusal struct {

@@ -110,6 +110,7 @@ type Options struct {
 	Backend  Backend
 	Info     ordered.Value // of the model, for /props; null: nothing is known
 	Keys     []string      // one of which a client must have; none: everybody may ask
+	Hosts    []string      // the server's names in requests; "*": any
 	Sealer   *wire.Sealer  // of reasoning that is handed back
 	Limits   Limits
 	Reading  engine.PrepareOptions // how answers are read
@@ -186,7 +187,31 @@ func (s *Server) Handler() http.Handler {
 		s.refuse(w, protocolOf(r.URL.Path), &wire.Refusal{Reason: wire.NotFound,
 			Message: "there is no such path"})
 	})
-	return mux
+	return s.named(mux)
+}
+
+// named refuses requests whose host is not this server: a page of another site may have made its
+// own name mean this machine, and its browser then takes it for a page of this server. An address
+// cannot be taken over so.
+func (s *Server) named(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+		if host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+			net.ParseIP(host) != nil || slices.ContainsFunc(s.o.Hosts, func(name string) bool {
+			return name == "*" || strings.EqualFold(name, host)
+		}) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		host = source.Cut(host, maxPath)
+		s.o.Log.Info("misdirected", "host", host, "path", source.Cut(r.URL.Path, maxPath))
+		s.refuse(w, protocolOf(r.URL.Path), &wire.Refusal{Reason: wire.Misdirected,
+			Message: fmt.Sprintf("%q is no name of this server; give it (--host)", host)})
+	})
 }
 
 // protocolOf returns the protocol in whose shape a path is refused.

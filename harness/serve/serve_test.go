@@ -314,9 +314,9 @@ func TestOrigins(t *testing.T) {
 		origin, host string
 		want         int
 	}{
-		{"", "", 200}, {"", "gateway.example", 200}, {open, "", 200},
+		{"", "", 200}, {open, "", 200},
 		{"https://evil.example", "", 401}, {"null", "", 401}, {"file://", "", 401},
-		{"http://evil.example:8000", "evil.example:8000", 401},
+		{"http://evil.example:8000", "evil.example:8000", 421},
 		{"http://localhost:3000", "", 401}, {"http://" + here + ".evil.example", "", 401},
 		{"http://%zz", "", 401},
 	} {
@@ -326,6 +326,49 @@ func TestOrigins(t *testing.T) {
 	}
 	if got := ask(keyed, "https://page.example", "", "sk-one"); got != 200 {
 		t.Errorf("a page that has a key: %d", got)
+	}
+}
+
+// TestHosts asks by names that are the server's and by others, as a browser does for a page whose
+// name has come to mean this machine.
+func TestHosts(t *testing.T) {
+	up := &servetest.Upstream{Dialect: "vllm", Write: agent(t)}
+	open := start(t, "qwen3", up, nil, openai.Limits{})
+	named := start(t, "qwen3", up, func(o *serve.Options) {
+		o.Hosts, o.Keys = []string{"Gateway.example"}, []string{"sk-one"}
+	}, openai.Limits{})
+	any := start(t, "qwen3", up, func(o *serve.Options) { o.Hosts = []string{"*"} },
+		openai.Limits{})
+	for _, c := range []struct {
+		url, host string
+		want      int
+	}{
+		{open, "", 200}, {open, "localhost", 200}, {open, "LOCALHOST.:8000", 200},
+		{open, "a.localhost", 200}, {open, "[::1]:8000", 200}, {open, "192.0.2.7:8000", 200},
+		{open, "evil.example", 421}, {open, "127.0.0.1.evil.example:8000", 421},
+		{open, "localhost.evil.example", 421}, {open, "evillocalhost", 421},
+		{named, "gateway.example:443", 200}, {named, "GATEWAY.example.", 200},
+		{named, "evil.example", 421}, {any, "evil.example", 200},
+	} {
+		for _, path := range []string{"/health", "/ready", "/metrics", "/v1/models", "/props"} {
+			for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST"} {
+				r, err := http.NewRequest(method, c.url+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("X-Api-Key", "sk-one")
+				r.Host = c.host
+				a, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a.Body.Close()
+				if got := a.StatusCode; (got == 421) != (c.want == 421) ||
+					method == "GET" && got != c.want {
+					t.Errorf("%s %s at %q: %d, want %d", method, path, c.host, got, c.want)
+				}
+			}
+		}
 	}
 }
 
