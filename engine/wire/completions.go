@@ -351,13 +351,15 @@ func (chatCompletions) Refuse(r *Refusal) (int, ordered.Value) { return openAIRe
 // openAITypes are the types of OpenAI's errors.
 var openAITypes = [...]string{Invalid: "invalid_request_error",
 	Unauthorized: "invalid_request_error", Misdirected: "invalid_request_error",
-	NotFound: "invalid_request_error", Method: "invalid_request_error", TooLarge: "invalid_request_error", Busy: "rate_limit_error",
+	NotFound: "invalid_request_error", Method: "invalid_request_error",
+	TooLarge: "invalid_request_error", Busy: "rate_limit_error",
 	Unavailable: "server_error", Upstream: "server_error", Late: "server_error",
 	Internal: "server_error"}
 
 // openAICodes are the codes of errors that have none of their own.
 var openAICodes = [...]string{Unauthorized: "invalid_api_key",
-	Misdirected: "unknown_host", NotFound: "not_found", Method: "method_not_allowed", TooLarge: "request_too_large", Busy: "rate_limit_exceeded",
+	Misdirected: "unknown_host", NotFound: "not_found", Method: "method_not_allowed",
+	TooLarge: "request_too_large", Busy: "rate_limit_exceeded",
 	Unavailable: "unavailable", Upstream: "upstream_error", Late: "timeout",
 	Internal: "internal_error"}
 

@@ -196,14 +196,16 @@ const (
 
 // reasons are their names.
 var reasons = [...]string{Invalid: "invalid", Unauthorized: "unauthorized",
-	Misdirected: "misdirected", NotFound: "not found", Method: "method", TooLarge: "too large", Busy: "busy", Unavailable: "unavailable",
+	Misdirected: "misdirected", NotFound: "not found", Method: "method", TooLarge: "too large",
+	Busy: "busy", Unavailable: "unavailable",
 	Upstream: "upstream", Late: "late", Internal: "internal"}
 
 // String names a reason.
 func (r Reason) String() string { return reasons[r] }
 
 // statuses are the HTTP statuses of the reasons.
-var statuses = [...]int{Invalid: 400, Unauthorized: 401, Misdirected: 421, NotFound: 404, Method: 405,
+var statuses = [...]int{Invalid: 400, Unauthorized: 401, Misdirected: 421, NotFound: 404,
+	Method: 405,
 	TooLarge: 413, Busy: 429, Unavailable: 503, Upstream: 502, Late: 504, Internal: 500}
 
 // Refusal is why a request is not answered. It is an error.

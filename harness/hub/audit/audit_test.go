@@ -140,7 +140,8 @@ func TestRepair(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if known, err := b.Matches(t.Context(), sources[0], engine.Limits{}); err != nil || known != nil {
+		known, err := b.Matches(t.Context(), sources[0], engine.Limits{})
+		if err != nil || known != nil {
 			t.Errorf("the copy has %v (%v)", known, err)
 		}
 		if text, err := os.ReadFile(name); err != nil || string(text) != model(t) {
