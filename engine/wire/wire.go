@@ -205,7 +205,8 @@ func (r Reason) String() string { return reasons[r] }
 
 // statuses are the HTTP statuses of the reasons.
 var statuses = [...]int{Invalid: 400, Unauthorized: 401, Misdirected: 421, NotFound: 404,
-	Method: 405, TooLarge: 413, Busy: 429, Unavailable: 503, Upstream: 502, Late: 504, Internal: 500}
+	Method: 405, TooLarge: 413, Busy: 429, Unavailable: 503, Upstream: 502, Late: 504,
+	Internal: 500}
 
 // Refusal is why a request is not answered. It is an error.
 type Refusal struct {
