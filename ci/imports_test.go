@@ -61,6 +61,8 @@ var policy = map[string][]string{
 		"jinja", "internal/observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
 
+	"capability": {"", "chat", "chattemplate", "format", "jinja/flow", "ordered"},
+
 	// the room for servers: the messages between clients and servers
 	"wire": {"chat", "ordered"},
 

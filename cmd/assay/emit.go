@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/capability"
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/formatjson"
 	"github.com/goassay/assay/engine/model/tokenizer"
@@ -34,6 +35,9 @@ var targets = []target{
 		object: func(t *engine.Template) (ordered.Value, error) {
 			return emit.ResponseTemplate(t.Analysis().Format, turns.Anchors(t)...)
 		}},
+	{name: "capabilities", object: func(t *engine.Template) (ordered.Value, error) {
+		return capability.Of(t).Value(), nil
+	}},
 	{name: "structural-tag", grammar: func(p *engine.Plan, _ *engine.Vocabulary) (string, error) {
 		tag, err := emit.StructuralTag(p.Output)
 		return emit.Indent(tag), err
@@ -76,7 +80,9 @@ var emitCommand = command{
 	takes: arity{2, 2, "a target and a template"}, files: templateFiles,
 	short: "write a template's format, or the grammar of its answers, for another engine",
 	long: `Of the format: the target format is JSON, from which parsers can be made in any language;
-"assay parse --format" reads it. The target response-template is transformers' object, version 1,
+"assay parse --format" reads it. The target capabilities says what the template takes: roles, forms
+of content, tools, reasoning and the variables for it; docs/reference/capabilities.schema.json
+describes the record. The target response-template is transformers' object, version 1,
 which vLLM and SGLang read from tokenizer_config.json, too; --into writes it there and leaves every
 other byte of the file as it is.
 
@@ -92,6 +98,9 @@ target's language has no words; it never approximates. docs/formats.md has the p
 		e := &emission{step: new(step)}
 		flags.StringVar(&e.into, "into", "", "tokenizer_config.json `FILE` to write a "+
 			"response-template into")
+		flags.StringVar(&e.convention, "for", "", "write capabilities as this `PROGRAM` has "+
+			"them: "+strings.Join(conventions(), ", "))
+		flags.completes("for", conventions)
 		e.tokenizerFlag(flags)
 		e.limits = limitFlag(flags, lookedAt)
 		e.requestFlags(flags)
@@ -101,7 +110,28 @@ target's language has no words; it never approximates. docs/formats.md has the p
 
 type emission struct {
 	*step
-	into string
+	into, convention string
+}
+
+func conventions() []string {
+	var names []string
+	for _, c := range capability.Conventions {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// object returns what is written of a template.
+func (e *emission) object(to target, t *engine.Template) (ordered.Value, error) {
+	if e.convention == "" {
+		return to.object(t)
+	}
+	i := slices.Index(conventions(), e.convention)
+	if i < 0 || to.name != "capabilities" {
+		return ordered.Value{}, usageError{fmt.Errorf("--for writes capabilities, for one of %s",
+			strings.Join(conventions(), ", "))}
+	}
+	return capability.Conventions[i].Of(capability.Of(t)), nil
 }
 
 func (e *emission) run(c *call) error {
@@ -136,7 +166,7 @@ func (e *emission) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	object, err := to.object(t)
+	object, err := e.object(to, t)
 	if err := exhausted(t); err != nil {
 		return err
 	}

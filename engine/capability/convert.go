@@ -1,0 +1,151 @@
+package capability
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// A Convention is the way in which a program or a catalogue writes what a model can do.
+type Convention struct {
+	Name string
+	// Of returns a record's part that the convention has words for, as an object.
+	Of func(*Record) ordered.Value
+}
+
+// Conventions are the known ones: LM Studio's model.yaml, the answer of Ollama's /api/show, an
+// entry of models.dev, and keys that are proposed for GGUF files (docs/formats.md).
+var Conventions = []Convention{{"lmstudio", lmStudio}, {"ollama", ollama},
+	{"models.dev", modelsDev}, {"gguf", gguf}}
+
+// reasons reports whether the model's reasoning is spelled by the template.
+func (r *Record) reasons() bool { return r.Reasoning.Mode != "none" }
+
+// sees reports whether a part of one of the types leaves something in the prompt.
+func (r *Record) sees(types ...string) bool {
+	return slices.ContainsFunc(types, func(kind string) bool {
+		_, ok := r.Content.Types[kind]
+		return ok
+	})
+}
+
+// inputs are the kinds of input, in models.dev's words.
+func (r *Record) inputs() []string {
+	all := []string{"text"}
+	for _, kind := range []struct {
+		name  string
+		types []string
+	}{{"image", []string{"image", "image_url"}}, {"audio", []string{"audio", "input_audio"}},
+		{"video", []string{"video"}}, {"pdf", []string{"file"}}} {
+		if r.sees(kind.types...) {
+			all = append(all, kind.name)
+		}
+	}
+	return all
+}
+
+func strs(texts []string) ordered.Value {
+	var all []ordered.Value
+	for _, text := range texts {
+		all = append(all, ordered.Str(text))
+	}
+	return ordered.ArrayOf(all...)
+}
+
+func lmStudio(r *Record) ordered.Value {
+	var fields []ordered.Value
+	if s := r.Reasoning.Switch; s != nil && !slices.ContainsFunc(s.Values, func(v ordered.Value) bool {
+		return v.Kind() != ordered.Bool
+	}) {
+		fields = append(fields, ordered.ObjectOf(
+			ordered.MemberOf("key", ordered.Str("enableThinking")),
+			ordered.MemberOf("displayName", ordered.Str("Enable Thinking")),
+			ordered.MemberOf("description", ordered.Str("Controls whether the model reasons "+
+				"before it answers")),
+			ordered.MemberOf("type", ordered.Str("boolean")),
+			ordered.MemberOf("defaultValue", ordered.Boolean(s.Default.Bool())),
+			ordered.MemberOf("effects", ordered.ArrayOf(ordered.ObjectOf(
+				ordered.MemberOf("type", ordered.Str("setJinjaVariable")),
+				ordered.MemberOf("variable", ordered.Str(s.Variable)))))))
+	}
+	reasoning := ordered.Boolean(r.reasons())
+	if r.Reasoning.Switch != nil {
+		reasoning = ordered.Str("mixed")
+	}
+	v := ordered.ObjectOf(ordered.MemberOf("metadataOverrides", ordered.ObjectOf(
+		ordered.MemberOf("domain", ordered.Str("llm")),
+		ordered.MemberOf("trainedForToolUse", ordered.Boolean(r.ToolCapable)),
+		ordered.MemberOf("vision", ordered.Boolean(r.sees("image", "image_url"))),
+		ordered.MemberOf("reasoning", reasoning))))
+	if fields != nil {
+		v = v.With("customFields", ordered.ArrayOf(fields...))
+	}
+	return v
+}
+
+func ollama(r *Record) ordered.Value {
+	can := []string{"completion"}
+	for _, c := range []struct {
+		name string
+		is   bool
+	}{{"tools", r.ToolCapable}, {"thinking", r.reasons()},
+		{"vision", r.sees("image", "image_url")}} {
+		if c.is {
+			can = append(can, c.name)
+		}
+	}
+	v := ordered.ObjectOf(ordered.MemberOf("capabilities", strs(can)))
+	s := r.Reasoning.Effort
+	if s == nil || len(s.Values) == 0 {
+		s = r.Reasoning.Switch
+	}
+	if s != nil {
+		v = v.With("thinking", ordered.ObjectOf(
+			ordered.MemberOf("values", ordered.ArrayOf(s.Values...)),
+			ordered.MemberOf("default", s.Default)))
+	}
+	return v
+}
+
+func modelsDev(r *Record) ordered.Value {
+	inputs := r.inputs()
+	return ordered.ObjectOf(ordered.MemberOf("attachment", ordered.Boolean(len(inputs) > 1)),
+		ordered.MemberOf("reasoning", ordered.Boolean(r.reasons())),
+		ordered.MemberOf("tool_call", ordered.Boolean(r.ToolCapable)),
+		ordered.MemberOf("modalities", ordered.ObjectOf(ordered.MemberOf("input", strs(inputs)),
+			ordered.MemberOf("output", strs([]string{"text"})))))
+}
+
+func gguf(r *Record) ordered.Value {
+	const prefix = "tokenizer.chat_template."
+	all := []ordered.Member{
+		ordered.MemberOf(prefix+"tools", ordered.Boolean(r.ToolCapable)),
+		ordered.MemberOf(prefix+"parallel_calls", ordered.Boolean(r.Tools.Parallel)),
+		ordered.MemberOf(prefix+"system", ordered.Boolean(r.Roles["system"] == Written)),
+		ordered.MemberOf(prefix+"input", strs(r.inputs())),
+		ordered.MemberOf(prefix+"reasoning", ordered.Str(r.Reasoning.Mode)),
+		ordered.MemberOf(prefix+"stops", strs(r.Stops)),
+	}
+	for _, s := range []struct {
+		name string
+		of   *Switch
+	}{{"reasoning_switch", r.Reasoning.Switch}, {"reasoning_effort", r.Reasoning.Effort},
+		{"reasoning_keep", r.Reasoning.Keep}} {
+		if s.of == nil {
+			continue
+		}
+		var values []string
+		for _, v := range s.of.Values {
+			values = append(values, strings.Trim(v.String(), `"`))
+		}
+		preset := "" // leaving it out differs from all values
+		if !s.of.Default.IsNull() {
+			preset = strings.Trim(s.of.Default.String(), `"`)
+		}
+		all = append(all, ordered.MemberOf(prefix+s.name, ordered.Str(s.of.Variable)),
+			ordered.MemberOf(prefix+s.name+".values", strs(values)),
+			ordered.MemberOf(prefix+s.name+".default", ordered.Str(preset)))
+	}
+	return ordered.ObjectOf(all...)
+}

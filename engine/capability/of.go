@@ -1,0 +1,535 @@
+package capability
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Of returns the record of a template. It renders some hundred small conversations.
+func Of(t *engine.Template) *Record {
+	p := newProber(t)
+	c, f := t.Caps(), t.Analysis().Format
+	r := &Record{Version: Version, ToolCapable: c.ToolCapable() == nil,
+		Roles: p.roles(), Content: p.contents(), Tools: p.tools(), Limits: p.limits(),
+		Variables: p.variables(), Generation: Generation{Text: p.tail(),
+			Prefills: slices.Clone(t.Analysis().Prefills)},
+		Stops: []string{}}
+	ask := chat.Request{Messages: []ordered.Value{p.user(0)}}
+	if plan, err := t.Prepare(ask, engine.PrepareOptions{Insist: true}); err == nil {
+		r.Stops = append(r.Stops, plan.Stops...)
+	}
+	if r.Generation.Prefills == nil {
+		r.Generation.Prefills = []string{}
+	}
+	seen, err := t.ChatTemplate().Observe(chattemplate.Input{
+		Messages: []ordered.Value{p.user(0)}, Generate: true, Kwargs: p.bound})
+	r.Dates = err == nil && seen.Clock
+	r.Reasoning = p.reasoning(f, r.Variables)
+	return r
+}
+
+// prober renders conversations of a template.
+type prober struct {
+	t     *engine.Template
+	model *flow.Model
+	bound []ordered.Member
+	words []string // texts that the template does not have itself
+	parts bool     // content comes as parts
+}
+
+// sentences are texts of messages. A template has none of them, or another one is taken.
+var sentences = []string{"The harvest was late.", "Which train leaves first?", "It rains in Oslo.",
+	"Nobody had the key.", "A map would help.", "The lake froze again.", "Count the red boats.",
+	"Her letter came back.", "Two windows were open.", "The bridge is closed today.",
+	"My tea is cold.", "Paint dries slowly."}
+
+func newProber(t *engine.Template) *prober {
+	p := &prober{t: t, bound: t.Caps().Needs.Bound,
+		parts: !t.Caps().StringContent && t.Caps().TypedContent}
+	source := t.ChatTemplate().Source
+	for _, s := range sentences {
+		if !strings.Contains(source.Text, s) {
+			p.words = append(p.words, s)
+		}
+	}
+	p.model, _ = flow.Parse(source) // it compiles, so that it parses
+	return p
+}
+
+func (p *prober) word(i int) string { return p.words[i%len(p.words)] }
+
+// content returns a text in the form in which the template takes content.
+func (p *prober) content(text string) ordered.Value {
+	if !p.parts {
+		return ordered.Str(text)
+	}
+	return ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")),
+		ordered.MemberOf("text", ordered.Str(text))))
+}
+
+func (p *prober) message(role, text string, more ...ordered.Member) ordered.Value {
+	return ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("role", ordered.Str(role)),
+		ordered.MemberOf("content", p.content(text))}, more...)...)
+}
+
+func (p *prober) user(i int) ordered.Value   { return p.message("user", p.word(i)) }
+func (p *prober) answer(i int) ordered.Value { return p.message("assistant", p.word(i)) }
+
+// callID is an id that templates with demands on ids take.
+const callID = "q7Wx2Lk9a"
+
+// call returns an answer with calls, its content null.
+func (p *prober) call(arguments ordered.Value, names ...string) ordered.Value {
+	var calls []ordered.Value
+	for i, name := range names {
+		calls = append(calls, ordered.ObjectOf(
+			ordered.MemberOf("id", ordered.Str(callID[:8]+strconv.Itoa(i))),
+			ordered.MemberOf("type", ordered.Str("function")),
+			ordered.MemberOf("function", ordered.ObjectOf(
+				ordered.MemberOf("name", ordered.Str(name)),
+				ordered.MemberOf("arguments", arguments)))))
+	}
+	return ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")),
+		ordered.MemberOf("content", ordered.Str("")),
+		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
+}
+
+func (p *prober) result(i int) ordered.Value {
+	return p.message("tool", p.word(i), ordered.MemberOf("tool_call_id",
+		ordered.Str(callID[:8]+"0")), ordered.MemberOf("name", ordered.Str("find_boats")))
+}
+
+var arguments = ordered.ObjectOf(ordered.MemberOf("harbour", ordered.Str("Bergen")))
+
+var tool = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")),
+	ordered.MemberOf("function", ordered.ObjectOf(
+		ordered.MemberOf("name", ordered.Str("find_boats")),
+		ordered.MemberOf("description", ordered.Str("Lists the boats of a harbour.")),
+		ordered.MemberOf("parameters", ordered.ObjectOf(
+			ordered.MemberOf("type", ordered.Str("object")),
+			ordered.MemberOf("properties", ordered.ObjectOf(ordered.MemberOf("harbour",
+				ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")),
+					ordered.MemberOf("description", ordered.Str("Its name."))))),
+			),
+			ordered.MemberOf("required", ordered.ArrayOf(ordered.Str("harbour"))))))))
+
+// input is a conversation with variables beside it.
+type input struct {
+	messages []ordered.Value
+	tools    bool
+	open     bool // without a generation prompt
+	kwargs   []ordered.Member
+}
+
+func (p *prober) render(in input) (string, error) {
+	given := chattemplate.Input{Messages: in.messages, Generate: !in.open,
+		Kwargs: slices.Concat(p.bound, in.kwargs)}
+	if in.tools {
+		given.Tools = []ordered.Value{tool}
+	}
+	return p.t.ChatTemplate().Render(given)
+}
+
+// of returns what becomes of a text in a conversation.
+func (p *prober) of(text string, in input) Outcome {
+	prompt, err := p.render(in)
+	switch {
+	case err != nil:
+		return Refused
+	case strings.Contains(prompt, text):
+		return Written
+	}
+	return Dropped
+}
+
+func talk(messages ...ordered.Value) input { return input{messages: messages} }
+
+func (p *prober) roles() map[string]Outcome {
+	all := map[string]Outcome{"user": p.of(p.word(0), talk(p.user(0))),
+		"assistant": p.of(p.word(1), talk(p.user(0), p.answer(1), p.user(2))),
+		"tool":      p.results()}
+	for _, role := range []string{"system", "developer"} {
+		all[role] = p.of(p.word(1), talk(p.message(role, p.word(1)), p.user(0)))
+	}
+	return all
+}
+
+// forms are the forms of a call's arguments.
+var forms = []struct {
+	name  string
+	value ordered.Value
+}{{"object", arguments}, {"text", ordered.Str(arguments.String())}}
+
+// history returns a conversation with a call in the first form that is taken, and its result.
+func (p *prober) history(more ...ordered.Member) input {
+	var in input
+	for _, form := range forms {
+		call := p.call(form.value, "find_boats")
+		for _, m := range more {
+			call = call.With(m.Key, m.Value)
+		}
+		in = talk(p.user(0), call, p.result(1))
+		in.tools = true
+		if _, err := p.render(in); err == nil {
+			return in
+		}
+	}
+	return in
+}
+
+func (p *prober) results() Outcome { return p.of(p.word(1), p.history()) }
+
+func (p *prober) contents() Content {
+	c := Content{String: p.t.Caps().StringContent, Parts: p.t.Caps().TypedContent,
+		Types: map[string]string{}}
+	in := p.history()
+	empty, err := p.render(in)
+	in.messages = slices.Clone(in.messages)
+	in.messages[1] = in.messages[1].With("content", ordered.Value{})
+	null, failed := p.render(in)
+	switch {
+	case err != nil || failed != nil:
+		c.Null = Refused
+	case null == empty:
+		c.Null = Dropped
+	default:
+		c.Null = Written
+	}
+	for _, part := range [...]struct{ kind, json string }{
+		{"image", `{"type": "image", "image": "boat.png"}`},
+		{"image_url", `{"type": "image_url", "image_url": {"url": "https://example.org/boat.png"}}`},
+		{"audio", `{"type": "audio", "audio": "boat.wav"}`},
+		{"input_audio", `{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}`},
+		{"video", `{"type": "video", "video": "boat.mp4"}`},
+		{"file", `{"type": "file", "file": {"file_id": "boat.pdf"}}`},
+	} {
+		if text, ok := p.placeholder(part.json); ok {
+			c.Types[part.kind] = text
+		}
+	}
+	return c
+}
+
+// placeholder returns what the prompt has for a part, and reports whether it has anything for it
+// but the part itself, printed.
+func (p *prober) placeholder(part string) (string, bool) {
+	v, err := ordered.ParseString(part)
+	if err != nil {
+		panic(err)
+	}
+	text := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")),
+		ordered.MemberOf("text", ordered.Str(p.word(0))))
+	ask := func(parts ...ordered.Value) (string, error) {
+		return p.render(talk(ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
+			ordered.MemberOf("content", ordered.ArrayOf(parts...)))))
+	}
+	with, err := ask(v, text)
+	without, failed := ask(text)
+	if err != nil || failed != nil || with == without || strings.Contains(with, "boat.") ||
+		strings.Contains(with, "UklGRg") || strings.Contains(without, "'type'") {
+		return "", false
+	}
+	begin := common(with, without)
+	end := common(reversed(with[begin:]), reversed(without[begin:]))
+	return with[begin : len(with)-end], true
+}
+
+func (p *prober) tools() Tools {
+	c := p.t.Caps()
+	all := Tools{Described: c.Tools, Calls: c.ToolCalls, Parallel: c.ParallelToolCalls,
+		Arguments: []string{}, Results: p.results(),
+		IDs: IDs{Characters: c.IDs.Taken.Characters, Min: c.IDs.Taken.Min, Max: c.IDs.Taken.Max}}
+	for _, form := range forms {
+		in := talk(p.user(0), p.call(form.value, "find_boats"), p.result(1))
+		in.tools = true
+		prompt, err := p.render(in)
+		if err == nil && strings.Contains(prompt, "Bergen") &&
+			!strings.Contains(prompt, `"{\"harbour`) {
+			all.Arguments = append(all.Arguments, form.name)
+		}
+	}
+	prompt, err := p.render(p.history())
+	all.IDs.Written = err == nil && strings.Contains(prompt, callID[:8])
+	return all
+}
+
+func (p *prober) limits() Limits {
+	system := func(i int) ordered.Value { return p.message("system", p.word(i)) }
+	l := Limits{
+		SystemFirst: p.of(p.word(2), talk(p.user(0), p.answer(1), system(2), p.user(3))),
+		TwoSystem:   p.of(p.word(1), talk(system(0), system(1), p.user(2))),
+		SameRole:    p.of(p.word(1), talk(p.user(0), p.user(1))),
+		AnswerFirst: p.of(p.word(0), talk(p.answer(0), p.user(1))),
+		EmptyTools:  "as none",
+	}
+	without, _ := p.render(talk(p.user(0)))
+	in := talk(p.user(0))
+	in.kwargs = []ordered.Member{ordered.MemberOf("tools", ordered.ArrayOf())}
+	switch with, err := p.render(in); {
+	case err != nil:
+		l.EmptyTools = string(Refused)
+	case with != without:
+		l.EmptyTools = "changes the prompt"
+	}
+	return l
+}
+
+// tail returns what add_generation_prompt adds.
+func (p *prober) tail(kwargs ...ordered.Member) string {
+	in := talk(p.user(0))
+	in.kwargs = kwargs
+	with, err := p.render(in)
+	in.open = true
+	without, failed := p.render(in)
+	if err != nil || failed != nil {
+		return ""
+	}
+	return with[common(with, without):]
+}
+
+// given are the variables that are the conversation itself, or a token of the model.
+var given = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token",
+	"pad_token", "unk_token", "continue_final_message"}
+
+// conversations are those whose prompts tell what a variable does, by name.
+func (p *prober) conversations() map[string]input {
+	tools := talk(p.message("system", p.word(1)), p.user(0))
+	tools.tools = true
+	reasoned := ordered.MemberOf("reasoning_content", ordered.Str(p.word(4)))
+	history := p.history(reasoned)
+	history.messages = slices.Concat([]ordered.Value{p.user(2),
+		p.message("assistant", p.word(3), reasoned)}, history.messages)
+	return map[string]input{"plain": talk(p.user(0)), "tools": tools, "history": history,
+		"reasoning": talk(p.user(0), p.message("assistant", p.word(1), reasoned), p.user(2))}
+}
+
+// mostValues bounds the values of a variable that are tried.
+const mostValues = 16
+
+func (p *prober) variables() []Variable {
+	all := []Variable{}
+	conversations := p.conversations()
+	prompts := func(kwargs ...ordered.Member) map[string]string {
+		got := map[string]string{}
+		for name, in := range conversations {
+			in.kwargs = kwargs
+			if text, err := p.render(in); err == nil {
+				got[name] = text
+			}
+		}
+		return got
+	}
+	compared := p.model.Compared()
+	unset := prompts()
+	for _, name := range p.t.ChatTemplate().Names() {
+		if _, isFunction := flow.Functions[name]; isFunction || slices.Contains(given, name) {
+			continue
+		}
+		v := Variable{Name: name, Kind: "unknown", Changes: []string{}}
+		values := []ordered.Value{ordered.Boolean(true), ordered.Boolean(false)}
+		for _, l := range compared[name] {
+			if !l.IsNum && len(values) < mostValues {
+				values = append(values, ordered.Str(l.Text))
+			}
+		}
+		said := p.word(5)
+		values = append(values, ordered.Str(said), ordered.ArrayOf(ordered.Str(said)))
+		var seen []map[string]string
+		for _, value := range values {
+			got := prompts(ordered.MemberOf(name, value))
+			if len(got) < len(unset) { // a value of a kind that it cannot do with
+				continue
+			}
+			for c := range unset {
+				if got[c] != unset[c] && !slices.Contains(v.Changes, c) {
+					v.Changes = append(v.Changes, c)
+				}
+			}
+			free := strings.Contains(value.String(), said)
+			known := equal(got, unset) || slices.ContainsFunc(seen, func(was map[string]string) bool {
+				return equal(was, got)
+			})
+			switch {
+			case !free || v.Kind != "unknown":
+			case value.Kind() == ordered.String && writes(got, said):
+				v.Kind = "text"
+			case value.Kind() == ordered.Array && !known:
+				v.Kind = "list" // which does more than any other value
+			}
+			if free || slices.ContainsFunc(seen, func(was map[string]string) bool {
+				return equal(was, got)
+			}) {
+				continue
+			}
+			if equal(got, unset) && v.Default.IsNull() {
+				v.Default = value
+			}
+			seen, v.Values = append(seen, got), append(v.Values, value)
+		}
+		slices.Sort(v.Changes)
+		switch {
+		case len(v.Changes) == 0 && p.model.Assigns(name):
+			continue // the template's own, set in some branch alone
+		case v.Kind == "text":
+			v.Values, v.Default = nil, p.ownText(name, func(m ordered.Member) bool {
+				return equal(prompts(m), unset)
+			})
+		case len(v.Changes) == 0 || v.Kind == "list":
+			v.Values, v.Default = nil, ordered.Value{}
+		case slices.ContainsFunc(v.Values, func(v ordered.Value) bool {
+			return v.Kind() == ordered.String
+		}):
+			v.Kind = "choice"
+			v.Values = slices.DeleteFunc(v.Values, func(v ordered.Value) bool {
+				return v.Kind() == ordered.Bool
+			})
+			if v.Default.Kind() == ordered.Bool { // as good as leaving it out
+				v.Default = ordered.Value{}
+			}
+		case len(v.Values) > 1:
+			v.Kind = "boolean"
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// mostTexts bounds the texts of a template that are tried as a variable's default, and their length
+// in bytes.
+const mostTexts, longestText = 200, 400
+
+// ownText returns the text of the template that a variable has where the request does not set it;
+// null: none of them.
+func (p *prober) ownText(name string, is func(ordered.Member) bool) ordered.Value {
+	tried := map[string]bool{}
+	for text := range p.model.Strings() {
+		if len(tried) == mostTexts {
+			break
+		}
+		if !text.Quoted || tried[text.Text] || text.Text == "" || len(text.Text) > longestText {
+			continue
+		}
+		tried[text.Text] = true
+		if v := ordered.Str(text.Text); is(ordered.MemberOf(name, v)) {
+			return v
+		}
+	}
+	return ordered.Value{}
+}
+
+// writes reports whether one of the prompts has a text.
+func writes(prompts map[string]string, text string) bool {
+	for _, prompt := range prompts {
+		if strings.Contains(prompt, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *prober) reasoning(f format.Format, variables []Variable) Reasoning {
+	r := Reasoning{Mode: f.Reasoning.Mode.String(), Open: strings.TrimSpace(f.Reasoning.Open.Text),
+		Close: strings.TrimSpace(f.Reasoning.Close.Text), Fields: []string{}, Earlier: Dropped,
+		Within: Dropped}
+	if slices.ContainsFunc(f.Routes, func(r format.Route) bool {
+		return r.Kind == format.RouteReasoning
+	}) {
+		r.Mode = "routed"
+	}
+	told := p.word(4)
+	earlier := func(field string, kwargs ...ordered.Member) Outcome {
+		in := talk(p.user(0), p.message("assistant", p.word(1), ordered.MemberOf(field,
+			ordered.Str(told))), p.user(2))
+		in.kwargs = kwargs
+		return p.of(told, in)
+	}
+	within := func(field string, kwargs ...ordered.Member) Outcome {
+		in := p.history(ordered.MemberOf(field, ordered.Str(told)))
+		in.kwargs = kwargs
+		return p.of(told, in)
+	}
+	for _, field := range []string{"reasoning_content", "reasoning", "thinking"} {
+		last := talk(p.user(0), p.message("assistant", p.word(1), ordered.MemberOf(field,
+			ordered.Str(told))))
+		last.open, last.kwargs = true, p.t.Caps().Needs.Thinking
+		if within(field) == Written || earlier(field) == Written || p.of(told, last) == Written {
+			r.Fields = append(r.Fields, field)
+		}
+	}
+	field := "reasoning_content"
+	if len(r.Fields) > 0 {
+		field = r.Fields[0]
+	}
+	r.Earlier, r.Within = earlier(field), within(field)
+	for _, v := range variables {
+		s := &Switch{v.Name, append([]ordered.Value{}, v.Values...), v.Default}
+		switch {
+		case v.Name == "reasoning_effort" && len(v.Changes) > 0: // the protocol's own name
+			r.Effort = s
+		case v.Kind != "boolean" && v.Kind != "choice":
+		case r.Switch == nil && p.switches(f, v):
+			r.Switch = s
+		case r.Keep == nil && r.Earlier != Written && slices.ContainsFunc(v.Values,
+			func(value ordered.Value) bool {
+				return earlier(field, ordered.MemberOf(v.Name, value)) == Written
+			}):
+			r.Keep = s
+		}
+	}
+	return r
+}
+
+// switches reports whether the values of a variable differ in the reasoning of the answer that
+// their prompts ask for: in the markers of reasoning that these have.
+func (p *prober) switches(f format.Format, v Variable) bool {
+	markers := []string{strings.TrimSpace(f.Reasoning.Open.Text), strings.TrimSpace(f.Reasoning.Close.Text)}
+	count := func(value ordered.Value) (n [2]int) {
+		in := talk(p.user(0))
+		in.kwargs = []ordered.Member{ordered.MemberOf(v.Name, value)}
+		prompt, _ := p.render(in)
+		for i, m := range markers {
+			if m != "" {
+				n[i] = strings.Count(prompt, m)
+			}
+		}
+		return n
+	}
+	for _, value := range v.Values {
+		if count(value) != count(v.Values[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+func equal(a, b map[string]string) bool {
+	for c, text := range a {
+		if b[c] != text {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// common returns how many bytes two texts begin with alike.
+func common(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func reversed(s string) string {
+	b := []byte(s)
+	slices.Reverse(b)
+	return string(b)
+}
