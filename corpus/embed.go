@@ -2,8 +2,8 @@
 // template, its outputs and the cases that it alone has, families.txt (which vendor template
 // belongs to which family) and vendor.lock (their SHA-256).
 //
-// README.md is its manual. Package harness/families reads it, package harness/script documents the
-// scripts.
+// README.md is its manual. Package harness/corpus/families reads it, package harness/corpus/script
+// documents the scripts.
 //
 // # Stability
 //
