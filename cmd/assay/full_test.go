@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,12 +23,17 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 // that nobody takes half a result for one.
 func TestFullOutput(t *testing.T) {
 	const hermes = "../../corpus/hermes/template.jinja"
+	vectors := filepath.Join(t.TempDir(), "vectors.jsonl")
+	const vector = `{"kind": "jinja", "id": "text", "template": "a", "vars": {}, "want": "a"}`
+	if err := os.WriteFile(vectors, []byte(vector), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	runs := [][]string{
 		{"version"}, {"help"}, {"--help"}, {"help", "check"}, {"completion", "bash"}, {"man", "check"}, {"explain", "A001"}, {"explain"},
 		{"analyze", hermes}, {"analyze", "--explain", "--verify", hermes}, {"caps", hermes}, {"caps", "--json", hermes}, {"check", hermes},
 		{"check", "--format", "json", hermes}, {"check", "--format", "github", hermes}, {"coverage", hermes}, {"diff", hermes, hermes},
 		{"emit", "response-template", hermes}, {"program", hermes}, {"grammar", hermes}, {"render", hermes}, {"parse", hermes},
-		{"run", "--run", "hermes", "../../corpus"}, {"verify", "../../harness/foreign/vector/testdata"}, {"fix", hermes},
+		{"run", "--run", "hermes", "../../corpus"}, {"verify", vectors}, {"fix", hermes},
 	}
 	var walk func(parent *cobra.Command)
 	walk = func(parent *cobra.Command) {
