@@ -17,19 +17,24 @@ type entryReader struct {
 	*reader
 	s *spelling
 	// the tool whose declared arguments are read; nil where it has none, or they change nothing
-	tool *tool
+	tool   *tool
+	fields []schema.Property // the arguments that it declares, found once
 }
 
-func newEntryReader(r *reader, s *spelling) *entryReader { return &entryReader{r, s, nil} }
+func newEntryReader(r *reader, s *spelling) *entryReader { return &entryReader{reader: r, s: s} }
 
 // of is the reader of a tool's arguments.
 func (c *entryReader) of(t *tool) *entryReader {
 	open, _ := c.s.afterValue()
 	named := func(f schema.Property) bool { return f.Name != "" }
-	if !slices.ContainsFunc(t.schema.Fields(), named) || open == "" || !c.t.on(OptionalWrapper) {
+	if open == "" || !c.t.on(OptionalWrapper) {
 		return c
 	}
-	return &entryReader{c.reader, c.s, t}
+	fields := t.schema.Fields()
+	if !slices.ContainsFunc(fields, named) {
+		return c
+	}
+	return &entryReader{c.reader, c.s, t, fields}
 }
 
 // literal is a scanner that reads Python literals too where the format has them or they are
@@ -157,8 +162,8 @@ func (c *entryReader) prepare() {
 // entries is the state of reading the arguments of a tool, one after the other in any order.
 func (c *entryReader) entries(tool *tool) peg.Pattern {
 	name := c.name("entries") + " " + tool.name
-	c = c.of(tool)
 	return c.ref(name, func() peg.Pattern {
+		c := c.of(tool)
 		separator, next := c.ref(c.name("separator"), c.separator), c.ref(name, nil)
 		var words []string
 		var bodies []peg.Pattern
@@ -316,8 +321,7 @@ func (c *entryReader) keyed(key string, s *schema.Schema) peg.Pattern {
 
 // onlyKey reports whether a key is the only one that the tool declares.
 func (c *entryReader) onlyKey(key string) bool {
-	fields := c.tool.schema.Fields()
-	return len(fields) == 1 && fields[0].Name == key
+	return len(c.fields) == 1 && c.fields[0].Name == key
 }
 
 // anotherKey matches a key that can follow a value whose closing marker is missing, with the text
@@ -328,7 +332,7 @@ func (c *entryReader) anotherKey() peg.Pattern {
 	}
 	return c.ref(c.name("another key")+" of "+c.tool.name, func() peg.Pattern {
 		var words []string
-		for _, f := range c.tool.schema.Fields() {
+		for _, f := range c.fields {
 			words = append(words, f.Name)
 			if c.s.attributes() {
 				words = append(words, inAttribute(f.Name)...)
