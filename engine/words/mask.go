@@ -11,6 +11,20 @@ import (
 // for a template.
 var needles = regexp.MustCompile(`[A-Z0-9]*NEEDLE[A-Z0-9]*|SECONDCITY|Vq[a-z]+[0-9]*|vq_[a-z]+|vqcall[0-9]+|Hello there|Weather`)
 
+// parts are texts of which each needle has one. To look for them costs much less than the
+// expression does, and most texts have none.
+var parts = [...]string{"NEEDLE", "SECONDCITY", "Vq", "vq", "Hello there", "Weather"}
+
+// mayHave reports whether a text may have a needle.
+func mayHave(text string) bool {
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
 // Mask puts drawn words in the place of the needles of probes before a template sees them, and the
 // needles back into its text. So probes and evidence read the same under every seed, and no
 // template can know by a word that it is looked at. A drawn text is as long as its needle, so that
@@ -32,11 +46,14 @@ func NewMask(seed uint64, avoid string) *Mask {
 
 // Hide returns a text with drawn words in the place of needles.
 func (m *Mask) Hide(text string) string {
-	if !needles.MatchString(text) {
+	if !mayHave(text) {
 		return text
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if drawn, ok := m.drawn[text]; ok {
+		return drawn
+	}
 	return needles.ReplaceAllStringFunc(text, m.draw)
 }
 
