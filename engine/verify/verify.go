@@ -13,7 +13,7 @@
 // # Proofs
 //
 //	spelling  package spell writes the message from the format alone, and the turn is one of its texts
-//	parse     the turn is read back as the message, in one go and in pieces
+//	parse     the turn is read back as the message, in one go and byte by byte; rule A004 makes the other cuts
 //	grammar   a grammar with the shapes' tools takes the turn, as far as it constrains it; of shapes with calls
 //
 // A shape is verified when all of them hold. The parser alone proves little, since it is loose; a
@@ -302,8 +302,9 @@ func (v *verifier) prove(result *Shape, s shape, want chat.Message) {
 		return
 	}
 	var got chat.Message
-	for _, cut := range partitions(len(turn)) {
-		got = parse(out, turn, cut)
+	parser := stream.NewParser(out)
+	for _, whole := range []bool{true, false} {
+		got = parse(parser, turn, whole)
 		if diff := compare(got, want); diff != "" {
 			if why := v.ambiguity(s, turn, got, want); why != "" {
 				result.Verdict, result.Note = Ambiguous, why
@@ -554,28 +555,15 @@ func firstLine(s string) string {
 	return line
 }
 
-// partitions are the ways to cut a text of n bytes: whole, every byte alone, and in two at up to 64
-// places.
-func partitions(n int) []int {
-	cuts := []int{0, -1}
-	for i := 1; i < n; i += max(1, n/64) {
-		cuts = append(cuts, i)
-	}
-	return cuts
-}
-
-// parse feeds a turn to a parser: in one go (0), byte by byte (-1), or cut in two at an offset.
-func parse(out *codegen.Output, turn string, cut int) chat.Message {
-	p := stream.NewParser(out)
-	switch {
-	case cut == 0:
+// parse feeds a turn to a parser, in one go or byte by byte.
+func parse(p *stream.Parser, turn string, whole bool) chat.Message {
+	p.Reset()
+	if whole {
 		p.Write([]byte(turn))
-	case cut > 0:
-		p.Write([]byte(turn[:cut]))
-		p.Write([]byte(turn[cut:]))
-	default:
-		for i := range len(turn) {
-			p.Write([]byte(turn[i : i+1]))
+	} else {
+		text := []byte(turn)
+		for i := range text {
+			p.Write(text[i : i+1])
 		}
 	}
 	p.Close(chat.FinishStop)
