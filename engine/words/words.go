@@ -2,7 +2,7 @@
 //
 // A template that knows the words of the probes could show them one face and its users another. So
 // they are drawn from a seed, and look like people's texts: questions and remarks of common words
-// about somebody or something with a rare name, functions named as programs name theirs. The same
+// about a town or a person with a rare name, functions named as programs name theirs. The same
 // seed draws the same words; another seed draws others.
 //
 // A drawn text is its own: it does not occur in the texts that it shall avoid (a template's source,
@@ -100,11 +100,15 @@ var (
 	codas  = strings.Fields("l n r s t m nd rt st ck n l r")
 )
 
-// Word draws a rare word of six small letters or more: "marvonel". It has nothing that any spelling
+// Word draws a rare word of six small letters or more: "ljubljana". It has nothing that any spelling
 // would escape.
 func (s *Source) Word() string { return s.own(s.word) }
 
+// word draws the name of a town or of a person; where many are taken, letters that can be spoken.
 func (s *Source) word(try int) string {
+	if try < tries/2 {
+		return s.pick(names)
+	}
 	var b strings.Builder
 	for b.Len() < minWord+s.rand.IntN(3)+try/8 {
 		b.WriteString(s.pick(onsets))
@@ -116,18 +120,18 @@ func (s *Source) word(try int) string {
 
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// Question draws a user's question: "Do you know when Marvonel opens on Sunday?". It is one line of
+// Question draws a user's question: "Do you know when Ljubljana opens on Sunday?". It is one line of
 // letters, spaces and a question mark.
 func (s *Source) Question() string { return s.sentence(questions) }
 
-// Remark draws a statement of an assistant, a tool or a system message: "The road to Marvonel is
+// Remark draws a statement of an assistant, a tool or a system message: "The road to Ljubljana is
 // closed until the morning.".
 func (s *Source) Remark() string { return s.sentence(remarks) }
 
-// Rule draws a demand of a system message: "Keep your answers short and mention Marvonel first.".
+// Rule draws a demand of a system message: "Keep your answers short and mention Ljubljana first.".
 func (s *Source) Rule() string { return s.sentence(demands) }
 
-// Thought draws an assistant's thought: "They want to know about Marvonel, so I should look that
+// Thought draws an assistant's thought: "They want to know about Ljubljana, so I should look that
 // up.".
 func (s *Source) Thought() string { return s.sentence(thoughts) }
 
@@ -140,7 +144,7 @@ func (s *Source) sentence(patterns []string) string {
 	})
 }
 
-// Function draws the name of a function: "find_recipe_marvonel" where all that is common is taken,
+// Function draws the name of a function: "find_recipe_ljubljana" where all that is common is taken,
 // else "find_recipe".
 func (s *Source) Function() string {
 	return s.own(func(try int) string {

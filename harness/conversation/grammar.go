@@ -23,11 +23,11 @@ type Grammar struct {
 // these lack.
 const derivations = 300
 
-// New derives conversations from the grammar.
-func New(seed uint64) *Grammar {
+// New derives conversations from the grammar. No word that they draw occurs in a text to avoid.
+func New(seed uint64, avoid ...string) *Grammar {
 	all := make([]derived, derivations)
 	for i := range all {
-		all[i] = derive(seed, uint64(i))
+		all[i] = derive(seed, uint64(i), avoid...)
 	}
 	slices.SortStableFunc(all, func(a, b derived) int { return cmp.Compare(a.size, b.size) })
 	seen := map[string]int{}
@@ -42,8 +42,17 @@ func New(seed uint64) *Grammar {
 			g.Conversations = append(g.Conversations, d.Conversation)
 		}
 	}
-	g.edges = edges(seed)
+	g.edges = edges(seed, avoid...)
 	return g
+}
+
+// UsualBeside returns the usual conversations, with other words where a text, the source of a
+// template, may have one of theirs: a rule tells by its words where a message stands in a prompt.
+func UsualBeside(text string) *Grammar {
+	if words.Named(text) {
+		return New(Usual().Seed, text)
+	}
+	return Usual()
 }
 
 // derived is a conversation with the features that it has, and how many conversations should have
@@ -72,9 +81,9 @@ type deriver struct {
 	size     int
 }
 
-func derive(seed, n uint64) derived {
+func derive(seed, n uint64, avoid ...string) derived {
 	r := rand.New(rand.NewPCG(seed, n))
-	d := &deriver{Source: words.New(r.Uint64()), rand: r, rich: float64(n%8) / 12, last: "nothing",
+	d := &deriver{Source: words.New(r.Uint64(), avoid...), rand: r, rich: float64(n%8) / 12, last: "nothing",
 		features: map[string]int{}}
 	d.conversation()
 	request := chat.Request{Messages: d.messages,

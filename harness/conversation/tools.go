@@ -155,8 +155,8 @@ type edge struct {
 // edges returns questions with tools whose parameters have forms that clients seldom declare: each
 // type in lists, in objects and in unions, with and without each keyword. Each comes wrapped and
 // flat. After them comes a question that has a text before an image. They are for the search alone.
-func edges(seed uint64) []edge {
-	d := &deriver{Source: words.New(seed), features: map[string]int{}}
+func edges(seed uint64, avoid ...string) []edge {
+	d := &deriver{Source: words.New(seed, avoid...), features: map[string]int{}}
 	object := func(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
 	kind := func(kinds ...string) ordered.Member {
 		if len(kinds) == 1 {

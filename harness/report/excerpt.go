@@ -14,11 +14,22 @@ func Parting(a, b string) int {
 	return at
 }
 
-// Quote shows a piece of a text around an offset, quoted.
+// Quote shows a piece of a text around an offset, quoted. It cuts no word in two.
 func Quote(text string, at int) string {
-	const around = 40 // bytes
-	return fmt.Sprintf("%q",
-		strings.ToValidUTF8(text[max(0, at-around):min(len(text), at+around)], ""))
+	const around, word = 40, 24 // bytes
+	from, to := max(0, at-around), min(len(text), at+around)
+	for least := max(0, from-word); from > least && inWord(text[from-1]) && inWord(text[from]); {
+		from--
+	}
+	for most := min(len(text), to+word); to < most && inWord(text[to-1]) && inWord(text[to]); {
+		to++
+	}
+	return fmt.Sprintf("%q", strings.ToValidUTF8(text[from:to], ""))
+}
+
+// inWord reports whether a byte stands inside a word.
+func inWord(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'a' <= b|' ' && b|' ' <= 'z'
 }
 
 // Sides shows two texts where they part, as the lines of a diff, each with its name.

@@ -146,9 +146,10 @@ func pathIn(v ordered.Value, path, text string) (string, bool) {
 }
 
 // place is where a finding is, and its text without the place. An error with a place in the
-// template has the last word.
+// template has the last word. The text has what people send in the place of the probes' needles.
 func (s *Subject) place(at Where, err error) (rule.Place, string) {
 	place, text := Place(s.Source, err)
+	text = s.teller.Tell(text)
 	if place == (rule.Place{File: s.Source.File}) && at >= 0 {
 		place = PlaceAt(s.Source, int(at))
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/words"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation"
@@ -51,6 +52,8 @@ type Subject struct {
 	// Standing tells what a suppression of a rule does.
 	Standing func(id string) Standing
 
+	teller *words.Teller // of the template
+
 	guard sync.Mutex
 	facts map[any]any // functions that return the facts, by *Fact
 }
@@ -58,7 +61,7 @@ type Subject struct {
 // New returns a template to be checked by rules.
 func New(src subject.Source, o Options, rules []*Rule) *Subject {
 	s := &Subject{Source: src, Options: o, Suppressions: SuppressionsIn(src.Text, o.Suppressed),
-		facts: map[any]any{}}
+		teller: words.NewTeller(src.Text), facts: map[any]any{}}
 	s.Rules = rule.Runner[*Subject, Where]{Checks: rules, Subject: s,
 		Scope: rule.Scope[Where]{Suite: src.Name, File: src.File, Place: s.place,
 			Suppressed: s.suppressed}}
@@ -103,5 +106,5 @@ func (s *Subject) Grammar() *conversation.Grammar {
 	if s.Options.Grammar != nil {
 		return s.Options.Grammar
 	}
-	return conversation.Usual()
+	return s.Source.Grammar()
 }

@@ -34,6 +34,7 @@ type Source struct {
 	compiler    compiler // with the context and the options of the sources that it comes with
 	compile     func() (*engine.Template, error)
 	unreachable func() map[reach.Outcome]string
+	grammar     func() *conversation.Grammar
 	explored    func() *conversation.Exploration
 	places      *source.Source // the text, which finds its positions once
 }
@@ -60,6 +61,10 @@ func (s Source) Exhausted() error {
 // Unreachable returns the outcomes of the template's decisions that no request reaches, as
 // [reach.Unreachable] proves them, once for all copies of the source.
 func (s Source) Unreachable() map[reach.Outcome]string { return s.unreachable() }
+
+// Grammar returns the usual conversations, in words that the template does not have, once for all
+// copies of the source.
+func (s Source) Grammar() *conversation.Grammar { return s.grammar() }
 
 // Explored returns the part of the template that the usual conversations reach, once for all copies
 // of the source; nil where it does not compile.
@@ -109,13 +114,16 @@ func (s Source) with(c compiler) Source {
 		return reach.Unreachable(places)
 	})
 	s.compile = sync.OnceValues(func() (*engine.Template, error) { return c(src) })
-	unreachable, compile := s.unreachable, s.compile
+	s.grammar = sync.OnceValue(func() *conversation.Grammar {
+		return conversation.UsualBeside(src.Text)
+	})
+	unreachable, compile, grammar := s.unreachable, s.compile, s.grammar
 	s.explored = sync.OnceValue(func() *conversation.Exploration {
 		t, err := compile()
 		if err != nil {
 			return nil
 		}
-		return conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
+		return conversation.Explore(t.ChatTemplate(), grammar(), t.Caps().Needs.Bound,
 			conversation.UsualRenders, unreachable)
 	})
 	return s
