@@ -48,6 +48,8 @@ var told = map[string][]string{
 	"vqcall003":     {"call00003", "third0003"},
 	"vqkeya":        {"street", "suburb"},
 	"vqkeyb":        {"colour", "season"},
+	"vfyfirst":      {"find_hotel", "find_museum"},
+	"vfysecond":     {"book_table", "book_flight"},
 	"vqvalue":       {"Uppsala", "Tampere"},
 }
 

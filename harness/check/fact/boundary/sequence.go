@@ -303,9 +303,9 @@ func (s *Sequence) Nameless() []Turn {
 // Name says whose turn it is.
 func (t Turn) Name() string {
 	if t.kind == conversation.None {
-		return "the template's own turn"
+		return "a message that the template adds itself"
 	}
-	return "the turn of " + probe.Article(t.kind.String())
+	return probe.Article(t.kind.String())
 }
 
 // TurnFaults are the turns with one fault, by the kinds of their messages.
@@ -327,7 +327,7 @@ func (f *TurnFaults) Add(t Turn) {
 func (f *TurnFaults) Report(find func(t Turn, times string)) {
 	for kind := conversation.None; kind <= conversation.Other; kind++ {
 		if t, ok := f.first[kind]; ok && (kind != conversation.None || len(f.first) == 1) {
-			find(t, probe.Plural(f.count[kind], "time")+"; conversation: "+t.In.Name)
+			find(t, "request: "+t.In.Name+" ("+probe.Plural(f.count[kind], "time")+")")
 		}
 	}
 }

@@ -350,8 +350,9 @@ func CheckHangs(s *probe.Subject, find probe.Finder) {
 	if len(found) > 0 {
 		l := found[0]
 		with, without := h.twins(l)
-		find(l.first.At(l.off), "the template writes this in %d of %d conversations, and no reason "+
-			"tells in which: %s\nconversation: %s\nnot in: %s%s", l.in.len(), len(h.talks),
+		find(l.first.At(l.off), "the template adds text to some requests, %d of %d, for no "+
+			"reason that shows\nthe model sees: %s\nrequest: %s\nnot with: %s%s",
+			l.in.len(), len(h.talks),
 			report.Quote(l.first.Text, l.off+Lead), with.Name, without.Name,
 			Others(s, placesOf(found)))
 	} else if h.cut {
@@ -387,7 +388,7 @@ func Others(s *probe.Subject, places []probe.Where) string {
 	}
 	lines = lines[1:]
 	slices.Sort(lines)
-	text := "\nso do others: line "
+	text := "\nthe same: line "
 	for i, line := range lines[:min(len(lines), mostNamed)] {
 		if i > 0 {
 			text += ", "
@@ -446,7 +447,8 @@ func CheckSwitched(s *probe.Subject, find probe.Finder) {
 	})
 	for _, name := range names {
 		l := by[name][0]
-		find(l.first.At(l.off), "the variable %s decides whether this is written: %s%s",
+		find(l.first.At(l.off), "the variable %s decides whether this text is written\nthe "+
+			"model sees: %s%s",
 			strings.TrimPrefix(name, ofSwitch), report.Quote(l.first.Text, l.off+Lead),
 			Others(s, placesOf(by[name])))
 	}

@@ -264,8 +264,8 @@ func growAlong(s *probe.Subject, g *Growth, d dimension, set setting, sizes []in
 
 // told is the finding of text at an offset of a prompt.
 func told(o chattemplate.Observation, off int, d dimension, size string) news {
-	return news{fmt.Sprintf("with %s the template writes text of its own that it does not "+
-		"write with up to %d: %s", size, d.small, report.Quote(o.String, off)), probe.WrittenAt(o,
+	return news{fmt.Sprintf("with %s, the template adds text that it does not add with up to "+
+		"%d\nthe model sees: %s", size, d.small, report.Quote(o.String, off)), probe.WrittenAt(o,
 		off)}
 }
 

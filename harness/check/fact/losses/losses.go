@@ -118,16 +118,16 @@ func (c *Census) FindLost(find probe.Finder, all []Lost) {
 	if pos, ok := first.In.Seen.Trace.Nearest(first.Path); ok {
 		at = probe.Where(pos)
 	}
-	find(at, "%s is missing: %s, %s\nlost "+
-		"in %s; first: %s", SubjectOf(first), first.Path, report.Quote(first.Text, 0),
-		probe.Plural(len(in), "conversation"), first.In.Name)
+	find(at, "%[1]s does not reach the prompt\nlost: %[3]s, of %[2]s\nrequest: %[5]s (lost "+
+		"in %[4]s)", SubjectOf(first), first.Path, report.Quote(first.Text, 0),
+		probe.Plural(len(in), "request"), first.In.Name)
 }
 
 func SubjectOf(l Lost) string {
 	if l.Message < 0 {
-		return "of a tool the " + l.Part.String()
+		return "the " + l.Part.String() + " of a tool"
 	}
-	return fmt.Sprintf("of %s the %s", probe.Article(l.Kind().String()), l.Part)
+	return fmt.Sprintf("the %s of %s", l.Part, probe.Article(l.Kind().String()))
 }
 
 // Alone reports whether a leaf is of the only instructions of a conversation, in first place.

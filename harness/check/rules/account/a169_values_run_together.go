@@ -32,7 +32,8 @@ func findValuesRunTogether(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			seen[at] = true
-			find(at, "%s runs into %s with nothing between: %s\nrequest: %s", j.Before, j.After,
+			find(at, "%s runs into %s, with nothing between them\nthe model sees: %s\n"+
+				"request: %s", j.Before, j.After,
 				report.Quote(e.Seen.String, j.Right.From), e.Name)
 		}
 	}

@@ -30,6 +30,7 @@ func findBlankStart(s *probe.Subject, find probe.Finder) {
 	if b.Some {
 		which = "a prompt begins"
 	}
-	find(b.In.At(0), "%s with %q before its first marker: %s\nrequest: %s", which, b.Text,
+	find(b.In.At(0), "%s with %q before its first marker\nthe model sees: %s\nrequest: %s",
+		which, b.Text,
 		report.Quote(b.In.Seen.String, 0), b.In.Name)
 }

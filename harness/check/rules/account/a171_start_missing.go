@@ -26,6 +26,7 @@ func findStartMissing(s *probe.Subject, find probe.Finder) {
 	if !ok || s.Fires("A125") {
 		return
 	}
-	find(b.In.At(0), "the prompt for %s does not begin with %s, as the one for %s does: %s",
+	find(b.In.At(0), "a prompt does not begin with %[2]s, as other prompts do\nthe model "+
+		"sees: %[4]s\nrequest: %[1]s\nother request: %[3]s",
 		b.In.Name, b.Marker, b.With.Name, report.Quote(b.In.Seen.String, 0))
 }

@@ -30,7 +30,7 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 	}
 	prompt, err := with(sample.Call, sample.LaterCall)
 	if err != nil {
-		find(probe.Nowhere, "a message with two calls is refused: %w", err)
+		find(probe.Nowhere, "an answer with two calls is refused: %w", err)
 		return
 	}
 	// A name may be written changed: a call is missing if the prompt is the same without it.
@@ -45,6 +45,7 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	if gone != nil {
-		find(prompt.Near(gone[0]), "of two calls %q is missing", gone)
+		find(prompt.Near(gone[0]), "with two calls in one answer, one is lost: %q is not in "+
+			"the prompt", gone)
 	}
 }

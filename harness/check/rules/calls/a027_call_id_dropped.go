@@ -24,7 +24,7 @@ func checkIDs(s *probe.Subject, find probe.Finder) {
 	}
 	prompt, err := s.Fitted(sample.Talk(sample.User, sample.CallTurn, sample.Result), true, true)
 	if probe.Judged(find, err) && !prompt.Has("callid001") {
-		find(prompt.Near("callid001"), "the id of a call is written neither with the call nor "+
-			"with its result")
+		find(prompt.Near("callid001"), "the ids of calls are written neither with the call "+
+			"nor with its result")
 	}
 }

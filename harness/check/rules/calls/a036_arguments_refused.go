@@ -31,9 +31,11 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 	}
 	// A refusal in the template's own words is a constraint that it documents.
 	if asString != nil && asObject == nil && !probe.Worded(asString) {
-		find(probe.Nowhere, "arguments as a string of JSON: %w", asString)
+		find(probe.Nowhere, "a call whose arguments come as JSON text, as OpenAI's API sends "+
+			"them, is refused: %w", asString)
 	}
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {
-		find(probe.Nowhere, "arguments as an object: %w", asObject)
+		find(probe.Nowhere, "a call whose arguments come as an object, as most engines pass "+
+			"them, is refused: %w", asObject)
 	}
 }

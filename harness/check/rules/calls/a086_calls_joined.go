@@ -44,7 +44,8 @@ func checkJoined(s *probe.Subject, find probe.Finder) {
 	own := t.Own()
 	first, second := own[at[0]+len("CITYONE"):at[1]], own[at[1]+len("CITYTWO"):at[2]]
 	if first != second {
-		find(t.At(at[1]), "between the first two calls stands %s, between the next two %s: %s",
+		find(t.At(at[1]), "the first two calls are joined by %s, the next two by %s\nthe "+
+			"model sees: %s",
 			probe.JSON(shownOwn(first)), probe.JSON(shownOwn(second)), report.Quote(t.Text, at[1]))
 		return
 	}
@@ -70,7 +71,8 @@ func checkBefore(s *probe.Subject, find probe.Finder, t *prompts.Prompt, first i
 	}
 	if end, ok := strings.CutSuffix(between, opener); ok && end != "" &&
 		strings.TrimRight(end, " \n") == end {
-		find(t.At(start+len(header)), "%s stands before the first call and not between two: %s",
+		find(t.At(start+len(header)), "%s is written before the first call and before no "+
+			"later one\nthe model sees: %s",
 			probe.JSON(before[:len(before)-len(opener)]), report.Quote(t.Text, start+len(header)))
 	}
 }
@@ -123,6 +125,7 @@ func checkArray(s *probe.Subject, find probe.Finder, t *prompts.Prompt, at [3]in
 		rest = rest[decoder.InputOffset():]
 	}
 	if objects == 3 && rest == "" {
-		find(t.At(at[1]), "the calls stand in an array that is no JSON: %s", probe.JSON(array))
+		find(t.At(at[1]), "several calls are written as a list that is no valid JSON\nthe "+
+			"model sees: %s", probe.JSON(array))
 	}
 }

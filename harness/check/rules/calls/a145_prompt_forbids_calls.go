@@ -68,6 +68,7 @@ func checkCallsBegin(s *probe.Subject, find probe.Finder) {
 	if strings.TrimSpace(rest) == "" || at < strings.Index(prompt.Text, "USERNEEDLE") {
 		return
 	}
-	find(prompt.At(at), "the generation prompt ends in text with which no call begins\n%s",
+	find(prompt.At(at), "the prompt ends with text after which the model cannot call a tool\n"+
+		"%s",
 		report.Sides("call", call.Text, "prompt", prompt.Text))
 }

@@ -47,7 +47,7 @@ func checkBeside(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if end, ok := strings.CutSuffix(between, opener); ok && strings.HasSuffix(end, "\n") {
-		find(t.At(text), "a line feed stands between two calls and none between a text and its "+
-			"call: %s", report.Quote(t.Text, text))
+		find(t.At(text), "a line break stands between two calls, and none between a text and "+
+			"the call after it\nthe model sees: %s", report.Quote(t.Text, text))
 	}
 }

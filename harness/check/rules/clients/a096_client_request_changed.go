@@ -103,8 +103,8 @@ func goneOf(s *probe.Subject, c clients.Client, q clients.Request,
 		if pos, ok := o.Trace.Nearest(l.Path); ok {
 			at = probe.Where(pos)
 		}
-		note(loss{kind, l.Part, false}, c, q, at, fmt.Sprintf("of a request of %s %s does not "+
-			"reach the prompt: %s", c.Name, l.Path, report.Quote(l.Text, 0)))
+		note(loss{kind, l.Part, false}, c, q, at, fmt.Sprintf("a request by %s loses %s\n"+
+			"lost: %s", c.Name, l.Path, report.Quote(l.Text, 0)))
 	}
 	if path, at, ok := pythonAt(t); ok {
 		kind := conversation.None
@@ -112,8 +112,9 @@ func goneOf(s *probe.Subject, c clients.Client, q clients.Request,
 		if i := prompts.MessageOf(of); i >= 0 {
 			kind = t.Kinds[i]
 		}
-		note(loss{kind, 0, true}, c, q, t.At(at), fmt.Sprintf("of a request of %s %s is "+
-			"printed as Python does: %s", c.Name, path, report.Quote(t.Text, at)))
+		note(loss{kind, 0, true}, c, q, t.At(at), fmt.Sprintf("in a request by %s, %s is "+
+			"printed as Python, not as JSON\nthe model sees: %s",
+			c.Name, path, report.Quote(t.Text, at)))
 	}
 }
 

@@ -39,8 +39,8 @@ func (t *trouble) again(c clients.Client, q clients.Request) {
 
 // told is the rest of a finding: which requests have it.
 func (t *trouble) told() string {
-	text := fmt.Sprintf("%s of %s; first: %s", probe.Plural(t.more+1, "request"), t.client,
-		t.request.Name)
+	text := fmt.Sprintf("request: %s (%s of %s)", t.request.Name,
+		probe.Plural(t.more+1, "request"), t.client)
 	if len(t.others) == 0 {
 		return text
 	}
@@ -48,7 +48,7 @@ func (t *trouble) told() string {
 	for _, c := range t.others {
 		names = append(names, c.String())
 	}
-	return text + "\nthe same with " + strings.Join(names, ", ")
+	return text + "\nthe same: " + strings.Join(names, ", ")
 }
 
 // served returns the input of a request as a server gives it to the template that fits nothing but
@@ -417,7 +417,7 @@ func troubles(s *probe.Subject, isWorded bool) []*trouble {
 
 func findTroubles(s *probe.Subject, find probe.Finder, isWorded bool, verb string) {
 	for _, t := range troubles(s, isWorded) {
-		find(probe.Nowhere, "a request of %s %s: %w\n%s\n%s", t.client.Name, verb, t.err,
+		find(probe.Nowhere, "a request by %s %s: %w\n%s\n%s", t.client.Name, verb, t.err,
 			cmp.Or(t.remedy, "no other form of a message or a tool is rendered"), t.told())
 	}
 }

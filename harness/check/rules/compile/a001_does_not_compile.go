@@ -30,7 +30,7 @@ func checkCompiles(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if err := syntax(s); err != nil {
-		find(probe.Nowhere, "%w", err)
+		find(probe.Nowhere, "the template does not compile: %w", err)
 	}
 }
 

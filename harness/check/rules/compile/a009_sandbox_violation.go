@@ -37,18 +37,21 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 		}
 		rendered = true
 		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
-			find(probe.Nowhere, "the conversation %q: %w", c.Name, err)
+			find(probe.Nowhere, "the request %q ends in an error where engines forbid a "+
+				"template to change it: %w", c.Name, err)
 			return
 		} else if text != mutable {
 			written := s.Rendered(mutable, in)
 			find(written.At(report.Parting(text, mutable)),
-				"the conversation %q is rendered differently", c.Name)
+				"the request %q gets another prompt where engines forbid a template to "+
+					"change it", c.Name)
 			return
 		}
 	}
 	for _, f := range variant.Faults.Of(s) {
 		if f.Sandboxed() {
-			find(probe.Nowhere, "%s, in %s: %w", f.In.Name, view.Names(f.Views), f.Err)
+			find(probe.Nowhere, "a request with %s ends in an error in %s: %w",
+				f.In.Name, view.Names(f.Views), f.Err)
 			return
 		}
 	}

@@ -47,12 +47,13 @@ func checkRenderers(s *probe.Subject, find probe.Finder) {
 			got, err = program.Render(s.Template.ChatTemplate().Vars(written.In), subject.Now)
 		}
 		if err != nil {
-			find(probe.Nowhere, "the conversation %q: %s", c.Name, probe.FirstLine(err))
+			find(probe.Nowhere, "another implementation of Jinja (gonja) fails on the "+
+				"request %q: %s", c.Name, probe.FirstLine(err))
 			return
 		}
 		if at := report.Parting(want, got); want != got {
-			find(written.At(at), "the conversation %q "+
-				"differs at byte %d\n%s", c.Name, at, report.Sides("native", want, "second", got))
+			find(written.At(at), "another implementation of Jinja (gonja) writes another "+
+				"prompt for the request %q\n%s", c.Name, report.Sides("usual", want, "gonja", got))
 			return
 		}
 	}

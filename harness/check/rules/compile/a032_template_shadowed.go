@@ -19,6 +19,7 @@ var TemplateShadowed = &probe.Rule{
 
 func checkShadowed(s *probe.Subject, find probe.Finder) {
 	for _, name := range s.Source.Shadowed {
-		find(probe.Nowhere, "%q differs from this template", name)
+		find(probe.Nowhere, "%q has another template than this file: the server decides "+
+			"which one is used", name)
 	}
 }

@@ -22,6 +22,6 @@ var TooCostly = &probe.Rule{
 
 func checkCost(s *probe.Subject, find probe.Finder) {
 	if err := s.Template.Exhausted(); err != nil {
-		find(probe.Nowhere, "%w", err)
+		find(probe.Nowhere, "ordinary requests cost more to render than the limits allow: %w", err)
 	}
 }

@@ -23,8 +23,8 @@ var ToolsRequired = &probe.Rule{
 
 func checkToolCapable(s *probe.Subject, find probe.Finder) {
 	if s.Template == nil {
-		find(probe.Nowhere, "the template does not compile, so it supports nothing")
+		find(probe.Nowhere, "the template cannot serve tools: it does not compile")
 	} else if err := s.Template.Gate().Err(); err != nil {
-		find(probe.Nowhere, "%w", err)
+		find(probe.Nowhere, "the template cannot serve tools: %w", err)
 	}
 }

@@ -100,8 +100,8 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 			continue
 		}
 		role := messages[at].At("role").Text()
-		find(wordAt(s, messages, at), "the word %q in a message of the role %s changes the rest "+
-			"of the prompt:\n%s", word, role, report.Sides("with", with, "without", without))
+		find(wordAt(s, messages, at), "the word %q in a message with the role %s changes the "+
+			"rest of the prompt\n%s", word, role, report.Sides("with", with, "without", without))
 		return
 	}
 }

@@ -57,11 +57,13 @@ func checkTested(s *probe.Subject, find probe.Finder) {
 			mask(s, 2))
 		switch {
 		case one.text == two.text && usual.text != one.text:
-			find(probe.Nowhere, "words that tests use give another prompt than words that are drawn:\n%s",
+			find(probe.Nowhere, "the template knows the words of this check, and writes "+
+				"another prompt for them\n%s",
 				report.Sides("tested", usual.text, "otherwise", one.text))
 			return
 		case one.sameWay(&two) && !usual.sameWay(&one):
-			find(probe.Nowhere, "words that tests use take another branch than words that are drawn")
+			find(probe.Nowhere, "the template knows the words of this check, and takes "+
+				"another branch for them")
 			return
 		}
 	}

@@ -76,7 +76,8 @@ func findDays(s *probe.Subject, find probe.Finder) {
 	for _, day := range days(s) {
 		now = day
 		if is, other, ok := dateless(); ok && other != base {
-			find(probe.Nowhere, "on %s the template writes another text than on %s, dates apart:\n%s",
+			find(probe.Nowhere, "on %s the template writes other text than on %s, beside the "+
+				"date itself\n%s",
 				day.Format(time.DateTime), subject.Now().Format(time.DateTime),
 				report.Sides("then", is, "usually", was))
 			return

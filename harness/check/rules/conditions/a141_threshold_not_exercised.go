@@ -54,8 +54,9 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 		coverage.Add(&exploration.Reached.Of(s).Coverage)
 	}
 	for _, t := range missed() {
-		find(t.at, "not exercised: %s, with up to %d messages, calls and tools and texts of %d "+
-			"bytes", onlyWay(s, coverage, t), growth.ManyOf, growth.LongText)
+		find(t.at, "no request of this check reached a branch: %s\ntried: up to %d messages, "+
+			"calls and tools, texts of %d bytes",
+			onlyWay(s, coverage, t), growth.ManyOf, growth.LongText)
 	}
 	if texts := unwritten(s); len(texts) > 0 {
 		var places []probe.Where
@@ -63,19 +64,19 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 			places = append(places, probe.Where(c.Off))
 		}
 		find(probe.Where(texts[0].Off),
-			"not exercised: no request wrote this text, which is chosen "+
-				"as a value: %s%s", report.Quote(texts[0].Text, conditional.Lead),
+			"no request of this check made the template write this text\nthe text: %s%s",
+			report.Quote(texts[0].Text, conditional.Lead),
 			conditional.Others(s,
 				places))
 	}
 	if growth.Requests.Of(s).Cut {
-		find(probe.Nowhere, "not exercised: the template takes many steps, or names many numbers and "+
-			"reads many switches, and not every number was tried under every setting of them")
+		find(probe.Nowhere, "the template compares too many numbers to try each: text behind "+
+			"one may stay unseen")
 	}
 	for _, t := range thresholds {
 		if t.site < 0 {
-			find(t.at, "not exercised: this comparison with a number stands in no condition, so "+
-				"that nobody can tell which requests it was true for")
+			find(t.at, "this comparison with a number stands in no condition: which requests "+
+				"it is for stays unseen")
 		}
 	}
 }

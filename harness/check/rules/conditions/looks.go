@@ -141,8 +141,8 @@ func findLooks(s *probe.Subject, find probe.Finder) bool {
 	}
 	tell := func(o chattemplate.Observation, off int, with string) {
 		find(probe.WrittenAt(o, off),
-			"with %s the template writes text of its own that it does not write "+
-				"otherwise: %s", with, report.Quote(o.String, off))
+			"with %s, the template adds text that it does not add otherwise\nthe model sees: "+
+				"%s", with, report.Quote(o.String, off))
 	}
 	for n := range len(signs) + len(forms) {
 		var texts [spots]string

@@ -50,6 +50,7 @@ func checkNull(s *probe.Subject, find probe.Finder) {
 	if _, again := s.Raw(sample.Talk(sample.User, null(sample.CallTurnWith(sample.ArgumentsText)),
 		follows),
 		true); again != nil {
-		find(probe.Nowhere, "null content beside a call is refused: %w", err)
+		find(probe.Nowhere, "a call whose content is null, as clients send it, ends the "+
+			"request in an error: %w", err)
 	}
 }

@@ -27,7 +27,8 @@ var SystemTextDropped = &probe.Rule{
 func checkSystem(s *probe.Subject, find probe.Finder) {
 	prompt, err := s.Raw(sample.Talk(s.SystemTurn(), sample.User), false)
 	if err == nil && !prompt.Has("SYSTEMNEEDLE") {
-		find(prompt.Near("SYSTEMNEEDLE"), "a system message is dropped without an error")
+		find(prompt.Near("SYSTEMNEEDLE"), "the system message does not reach the prompt, and "+
+			"no error is raised")
 		return
 	}
 	if c := s.Template.Caps(); c.SystemRole && prompts.Heard(s, find, conversation.System) {

@@ -26,7 +26,8 @@ var TypedContentPrinted = &probe.Rule{
 func checkTyped(s *probe.Subject, find probe.Finder) {
 	prompt, err := s.Raw(sample.Talk(sample.UserInParts), false)
 	if err == nil && prompt.Has("USERNEEDLE") && (prompt.Has("'type'") || prompt.Has(`"type"`)) {
-		find(prompt.Of("USERNEEDLE"), "a list of parts is printed: %s", prompt.Quote("USERNEEDLE"))
+		find(prompt.Of("USERNEEDLE"), "content that comes as a list of parts is printed as a "+
+			"list, not as its text\nthe model sees: %s", prompt.Quote("USERNEEDLE"))
 	}
 	checkPartsPrinted(s, find)
 }
@@ -44,7 +45,8 @@ func checkPartsPrinted(s *probe.Subject, find probe.Finder) {
 		for _, r := range t.Seen.Runs {
 			if r.Role == jinja.Structure && prompts.MessageOf(r) >= 0 &&
 				strings.Contains(r.Path, ".content[") && !strings.HasSuffix(r.Path, ".text") {
-				find(t.At(at), "a part of the content is printed as a value: %s\nconversation: %s",
+				find(t.At(at), "content that comes as a list of parts is printed as a list, "+
+					"not as its text\nthe model sees: %s\nrequest: %s",
 					report.Quote(t.Text, at), t.Name)
 				return
 			}

@@ -35,7 +35,8 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 		for _, l := range t.Leaves() {
 			if from, to, ok := named(t, l); ok && strings.Count(t.Text[from:to], l.Text) > 1 {
 				at := from + strings.LastIndex(t.Text[from:to], l.Text)
-				find(t.At(at), "the id of a result is written twice: %s\nconversation: %s",
+				find(t.At(at), "the id of a result is written twice\nthe model sees: %s\n"+
+					"request: %s",
 					report.Quote(t.Text, at), t.Name)
 				return
 			}
@@ -46,8 +47,8 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			at := strings.LastIndex(t.Text, l.Text)
-			find(t.At(at), "%s stands in the prompt %d times: "+
-				"%s\nconversation: %s", losses.SubjectOf(losses.Lost{Leaf: l, In: t}),
+			find(t.At(at), "%s is written %d times\nthe model sees: %s\nrequest: %s",
+				losses.SubjectOf(losses.Lost{Leaf: l, In: t}),
 				strings.Count(t.Text, l.Text),
 				report.Quote(t.Text, at), t.Name)
 			return

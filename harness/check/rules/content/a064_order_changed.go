@@ -48,8 +48,9 @@ func checkOrderOfMessages(s *probe.Subject, find probe.Finder) {
 			}
 			if at < last && !(t.Kinds[l.Message] == conversation.Result &&
 				t.Kinds[before.Message] == conversation.Result) {
-				find(t.At(at), "%s of %s stands before %s of the %s before it: "+
-					"%s\nconversation: %s", l.Part, probe.Article(t.Kinds[l.Message].String()),
+				find(t.At(at), "the %s of %s is written before the %s of the %s that came "+
+					"before it\nthe model sees: %s\nrequest: %s",
+					l.Part, probe.Article(t.Kinds[l.Message].String()),
 					before.Part, t.Kinds[before.Message], report.Quote(t.Text, at), t.Name)
 				return
 			}

@@ -52,8 +52,9 @@ func checkRolesKept(s *probe.Subject, find probe.Finder) {
 	for _, kind := range changed.Kinds {
 		g := changed.Gaps[kind][0]
 		_, at := g.Of(f.Headers[other[g.After]])
-		find(g.In.At(at), "after %s, %s stands under the header of %s: %s\nelsewhere %s opens "+
-			"it; conversation: %s", probe.Article(kind.String()), probe.Article(g.After.String()),
+		find(g.In.At(at), "after %s, %s is written under the header of %s\nthe model sees: "+
+			"%s\nit should begin with: %s\nrequest: %s",
+			probe.Article(kind.String()), probe.Article(g.After.String()),
 			probe.Article(other[g.After].String()), report.Quote(g.In.Text, at),
 			probe.JSON(f.Headers[g.After]), g.In.Name)
 	}

@@ -51,8 +51,8 @@ func checkChanged(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			seen[of] = true
-			find(t.At(at), "%s is changed: %s became "+
-				"%s\nconversation: %s", losses.SubjectOf(losses.Lost{Leaf: l, In: t}),
+			find(t.At(at), "%s is changed\nsent: %s\nthe model sees: %s\nrequest: %s",
+				losses.SubjectOf(losses.Lost{Leaf: l, In: t}),
 				probe.JSON(l.Text),
 				probe.JSON(written(t, l.Path)), t.Name)
 		}

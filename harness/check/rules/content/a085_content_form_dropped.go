@@ -44,13 +44,13 @@ func checkForms(s *probe.Subject, find probe.Finder) {
 	for i := range forms {
 		if n := strings.Count(prompts[i].Text, "USERNEEDLE"); n > 1 &&
 			strings.Count(prompts[1-i].Text, "USERNEEDLE") == 1 {
-			find(prompts[i].Near("USERNEEDLE"), "a question that comes as %s is in the prompt %d "+
-				"times, as %s once", forms[i].name, n, forms[1-i].name)
+			find(prompts[i].Near("USERNEEDLE"), "a question whose content comes as %s is "+
+				"written %d times, and once as %s", forms[i].name, n, forms[1-i].name)
 		}
 		if !arrives[i] && arrives[1-i] {
 			find(prompts[i].Near("USERNEEDLE"),
-				"a question that comes as %s is not in the prompt, and nothing is raised; as %s "+
-					"it is", forms[i].name, forms[1-i].name)
+				"a question whose content comes as %s is lost without an error; as %s it is "+
+					"kept", forms[i].name, forms[1-i].name)
 		}
 	}
 }
@@ -75,8 +75,8 @@ func argumentForms(s *probe.Subject, find probe.Finder) {
 	for i := range forms {
 		if !prompts[i].Has("CITYNEEDLE") && prompts[1-i].Has("CITYNEEDLE") {
 			find(prompts[i].Near("CITYNEEDLE"),
-				"arguments that come as %s are not in the prompt, and nothing is raised; as %s "+
-					"they are", forms[i].name, forms[1-i].name)
+				"a call's arguments that come as %s are lost without an error; as %s they "+
+					"are kept", forms[i].name, forms[1-i].name)
 		}
 	}
 }

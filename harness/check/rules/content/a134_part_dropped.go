@@ -50,7 +50,7 @@ func checkPartsKept(s *probe.Subject, find probe.Finder) {
 		}
 		r, _ := o.Trace.Reading("messages[0].content[1].type")
 		find(probe.Where(r.First),
-			"the template asks for parts of type %s, and writes nothing for one",
+			"the template looks for parts of type %s, and writes nothing for one",
 			probe.JSON(kind))
 	}
 }

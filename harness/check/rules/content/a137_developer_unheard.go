@@ -41,12 +41,14 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 	case err != nil && probe.Worded(err):
 		return // a constraint that the template documents
 	case err != nil:
-		find(probe.Nowhere, "a developer's message ends in an error: %w", err)
+		find(probe.Nowhere, "a message with the role developer ends the request in an error: "+
+			"%w", err)
 		return
 	}
 	before, _, there := strings.Cut(p.Text, "SYSTEMNEEDLE")
 	if !there {
-		find(p.Near("SYSTEMNEEDLE"), "a developer's message is dropped without an error")
+		find(p.Near("SYSTEMNEEDLE"), "a message with the role developer does not reach the "+
+			"prompt, and no error is raised")
 		return
 	}
 	q, ok := boundary.SequenceOf(s)
@@ -56,11 +58,12 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 	switch at := strings.LastIndex(before, q.Opener); {
 	case at < 0 || strings.Contains(before[at:], q.Closer):
 		find(p.Of("SYSTEMNEEDLE"),
-			"a developer's message has no header, elsewhere %s opens turns: "+
-				"%s", probe.JSON(q.Opener), p.Quote("SYSTEMNEEDLE"))
+			"a message with the role developer has no header; others begin with %s\nthe "+
+				"model sees: %s", probe.JSON(q.Opener), p.Quote("SYSTEMNEEDLE"))
 	case len(q.Nameless()) == 0 &&
 		!strings.ContainsFunc(before[at+len(q.Opener):], unicode.IsLetter):
-		find(p.Of("SYSTEMNEEDLE"), "the header of a developer's message names no role: %s",
+		find(p.Of("SYSTEMNEEDLE"), "the header of a message with the role developer names no "+
+			"role\nthe model sees: %s",
 			p.Quote("SYSTEMNEEDLE"))
 	}
 }

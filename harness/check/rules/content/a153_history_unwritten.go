@@ -24,7 +24,7 @@ var HistoryUnwritten = &probe.Rule{
 
 func checkHistory(s *probe.Subject, find probe.Finder) {
 	if prompt, ok := losses.Forgotten(s); ok {
-		find(prompt.Near("USERNEEDLE"), "of a conversation the last messages alone are in the "+
-			"prompt: nothing of the first question and its answer")
+		find(prompt.Near("USERNEEDLE"), "only the last messages reach the prompt: the first "+
+			"question and its answer are lost")
 	}
 }

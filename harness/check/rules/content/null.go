@@ -13,7 +13,8 @@ func findNull(s *probe.Subject, find probe.Finder, what string, prompt, empty pr
 	for _, word := range []string{"None", "null"} {
 		if strings.Count(prompt.Text, word) > strings.Count(empty.Text, word) {
 			at := report.Parting(prompt.Text, empty.Text)
-			find(prompt.At(at), "%s is printed: %s", what, report.Quote(prompt.Text, at))
+			find(prompt.At(at), "%s is printed as a word\nthe model sees: %s",
+				what, report.Quote(prompt.Text, at))
 			return
 		}
 	}

@@ -58,15 +58,15 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		case !begins && !parts && !asksForOther(prompt.Text, turn.Text):
 			parts = true
 			written, _ := s.Ask(asked)
-			find(written.At(at), "thinking %s: prompt and "+
-				"turn part at byte %d\n%s", mode.Name, at,
-				report.Sides("turn", turn.Text, "prompt", prompt.Text))
+			find(written.At(at), "with thinking %s, the prompt ends otherwise than answers "+
+				"begin in the history\n%s", mode.Name, report.Sides("history", turn.Text, "prompt",
+				prompt.Text))
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)
-			find(written.At(len(prompt.Text)-1), "thinking %s: the generation prompt ends "+
-				"before text that the template writes in the history\n%s", mode.Name,
-				report.Sides("turn", turn.Text, "prompt", prompt.Text))
+			find(written.At(len(prompt.Text)-1), "with thinking %s, the prompt stops before "+
+				"text that begins each answer in the history\n%s", mode.Name,
+				report.Sides("history", turn.Text, "prompt", prompt.Text))
 		}
 	}
 }
@@ -82,8 +82,8 @@ func checkGenerationOfCalls(s *probe.Subject, find probe.Finder) {
 	bare := strings.TrimRight(prompt.Text, " \n")
 	if err1 == nil && err2 == nil && err3 == nil && strings.HasPrefix(answer.Text, prompt.Text) &&
 		strings.HasPrefix(call.Text, bare) && !strings.HasPrefix(call.Text, prompt.Text) {
-		find(prompt.At(len(prompt.Text)-1), "the generation prompt ends in white space with which "+
-			"a call without text does not begin\n%s", report.Sides("call", call.Text, "prompt",
+		find(prompt.At(len(prompt.Text)-1), "the prompt ends in white space that calls in "+
+			"the history do not begin with\n%s", report.Sides("history", call.Text, "prompt",
 			prompt.Text))
 	}
 }

@@ -38,8 +38,8 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		if at >= strings.LastIndex(last.Text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only the end of the turn changes
 		}
-		find(last.At(at), "%s changes at byte %d once a "+
-			"question follows\n%s", c.name, at, report.Sides("last", last.Text, "then", then.Text))
+		find(last.At(at), "%s is rewritten once a question follows: engines must read it "+
+			"anew\n%s", c.name, report.Sides("last", last.Text, "then", then.Text))
 		return
 	}
 }

@@ -71,30 +71,31 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 			strings.ContainsFunc(header, unicode.IsLetter) && strings.HasPrefix(more, header))
 		switch {
 		case inverted:
-			find(not.At(len(not.Text)-1), "the prompt goes on with %s where no generation prompt "+
-				"was asked for, and not where one was: %s", probe.JSON(more),
+			find(not.At(len(not.Text)-1), "%s is written without add_generation_prompt, and "+
+				"not with it\nthe model sees: %s", probe.JSON(more),
 				report.Quote(not.Text, len(asked.Text)))
 		case asked.Text == not.Text && opens && rest != "" && !shared:
-			find(asked.At(len(asked.Text)-1), "the model's header is missing though a "+
-				"generation prompt was asked for: %s\nin the "+
-				"history it is %s", report.Quote(asked.Text, len(asked.Text)), probe.JSON(rest))
+			find(asked.At(len(asked.Text)-1), "with add_generation_prompt, the prompt does "+
+				"not end with the assistant's header\nthe model sees: %s\nit should end "+
+				"with: %s", report.Quote(asked.Text, len(asked.Text)), probe.JSON(rest))
 		case asked.Text == not.Text && opens && others:
-			find(asked.At(len(asked.Text)-1), "the model's header is there though no "+
-				"generation prompt was asked for: %s", report.Quote(not.Text, len(not.Text)))
+			find(asked.At(len(asked.Text)-1), "the prompt ends with the assistant's header "+
+				"even without add_generation_prompt\nthe model sees: %s",
+				report.Quote(not.Text, len(not.Text)))
 		case asked.Text != not.Text && opens && rest == "" && others &&
 			strings.HasPrefix(end, strings.TrimSpace(tail)):
-			find(not.At(len(not.Text)-1), "the model's header is there where no "+
-				"generation prompt was asked for, and missing "+
-				"where one was: %s", report.Quote(not.Text, len(not.Text)))
+			find(not.At(len(not.Text)-1), "add_generation_prompt works the wrong way: the "+
+				"assistant's header is there without it\nthe model sees: %s",
+				report.Quote(not.Text, len(not.Text)))
 		case strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
 			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || reason.Opened(s, tail) == ""):
-			find(asked.At(len(asked.Text)-1), "the generation prompt ends before the line feed "+
-				"that follows the model's header "+
-				"in the history: %s", report.Quote(asked.Text, len(asked.Text)))
+			find(asked.At(len(asked.Text)-1), "the prompt lacks the line break that follows "+
+				"the assistant's header in the history\nthe model sees: %s",
+				report.Quote(asked.Text, len(asked.Text)))
 		case turn != "" && tail == turn+"\n" && begins(s, turn):
-			find(asked.At(len(asked.Text)-1), "the generation prompt ends with a line feed that "+
-				"does not follow the model's header "+
-				"in the history: %s", report.Quote(asked.Text, len(asked.Text)))
+			find(asked.At(len(asked.Text)-1), "the prompt ends with a line break that the "+
+				"assistant's header lacks in the history\nthe model sees: %s",
+				report.Quote(asked.Text, len(asked.Text)))
 		default:
 			continue
 		}
@@ -143,13 +144,13 @@ func checkReasoningAsked(s *probe.Subject, find probe.Finder) {
 		case !closed:
 		case !alone && !strings.Contains(before, open):
 			find(asked.At(len(asked.Text)-1),
-				"the generation prompt closes reasoning that nothing "+
-					"opens, as no turn of the history does: %s",
+				"the prompt ends by closing reasoning that nothing opens, unlike answers in "+
+					"the history\nthe model sees: %s",
 				report.Quote(asked.Text, len(asked.Text)-len(after)))
 			return
 		case after == "" && space != "":
-			find(asked.At(len(asked.Text)-1), "the generation prompt ends right after %s; in the "+
-				"history %s follows it: %s", probe.JSON(end), probe.JSON(space),
+			find(asked.At(len(asked.Text)-1), "the prompt ends right after %s, which %s "+
+				"follows in the history\nthe model sees: %s", probe.JSON(end), probe.JSON(space),
 				report.Quote(asked.Text, len(asked.Text)))
 			return
 		}

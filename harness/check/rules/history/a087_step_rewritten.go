@@ -56,8 +56,8 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.Text, before.Text) {
 			at := report.Parting(before.Text, p.Text)
 			if last := lastNeedle(before.Text); at < last {
-				find(before.At(at), "%s changes the prompt from byte %d on: %d bytes are "+
-					"processed again\n%s", st.name, at, len(before.Text)-at, report.Sides("was",
+				find(before.At(at), "%s rewrites earlier parts of the prompt: engines must "+
+					"read them anew\n%s", st.name, report.Sides("was",
 					before.Text, "is", p.Text))
 				return
 			}

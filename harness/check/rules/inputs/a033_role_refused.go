@@ -56,7 +56,7 @@ func checkRoles(s *probe.Subject, find probe.Finder) {
 			r.Tools = sample.Tools()
 		}
 		if _, err := s.Render(asCame.Fit(r).Input); err != nil {
-			find(probe.Nowhere, "%s: %w", c.name, err)
+			find(probe.Nowhere, "a request with %s is refused: %w", c.name, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ var PartsCrash = &probe.Rule{
 func checkPartsCrash(s *probe.Subject, find probe.Finder) {
 	findCrashes(s, find, true)
 	if other, err := partsRefused(s); err != nil && other != "" {
-		find(probe.Nowhere, "a question in parts ends in an error, though the parts of %s are "+
-			"written: %w", probe.Article(other), err)
+		find(probe.Nowhere, "a question whose content comes in parts ends in an error, "+
+			"though that of %s does not: %w", probe.Article(other), err)
 	}
 }

@@ -71,8 +71,8 @@ func checkFields(s *probe.Subject, find probe.Finder) {
 				}
 				seen[this] = true
 				find(probe.Where(r.First),
-					"%s is looked up, and no request has it; %s is nearly the "+
-						"same\nconversation: %s", r.Path, meant, t.Name)
+					"%s is read, and no request has it; %s may be meant\nrequest: %s",
+					r.Path, meant, t.Name)
 			}
 		}
 	}
@@ -93,8 +93,8 @@ func checkRoleNames(s *probe.Subject, find probe.Finder) {
 	for _, name := range slices.Sorted(maps.Keys(compared)) {
 		for _, meant := range roles {
 			if slipped(name, meant) && !isPlural(name, meant) {
-				find(literal(s, name), "a role is compared with %q, which no message has; %s is "+
-					"nearly the same\nconversation: %s", name, meant, compared[name])
+				find(literal(s, name), "a role is compared with %q, which no message has; %s "+
+					"may be meant\nrequest: %s", name, meant, compared[name])
 			}
 		}
 	}

@@ -44,6 +44,6 @@ func checkBound(s *probe.Subject, find probe.Finder) {
 		if err != nil && probe.Worded(err) {
 			continue // a constraint that the template documents
 		}
-		find(at, "without the variable %s, which no client sends, requests end in an error", m.Key)
+		find(at, "requests end in an error without the variable %s, which no client sends", m.Key)
 	}
 }

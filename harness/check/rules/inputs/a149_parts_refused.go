@@ -22,6 +22,7 @@ var PartsRefused = &probe.Rule{
 
 func checkPartsRefused(s *probe.Subject, find probe.Finder) {
 	if other, err := partsRefused(s); err != nil && other == "" {
-		find(probe.Nowhere, "a question in parts ends in an error: %w", err)
+		find(probe.Nowhere, "a question whose content comes in parts ends the request in an "+
+			"error: %w", err)
 	}
 }

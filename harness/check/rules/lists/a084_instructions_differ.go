@@ -86,8 +86,8 @@ func checkInstructions(s *probe.Subject, find probe.Finder) {
 	}
 	from, to := matched[0][1].At, matched[len(matched)-1][1].To
 	blame := func(off int, what string) {
-		find(shown.At(off), "the instructions show another spelling of calls than the history: "+
-			"%s\nshown:   %s\nhistory: %s", what,
+		find(shown.At(off), "the instructions show calls otherwise than the history writes "+
+			"them: %s\n- shown:   %s\n+ history: %s", what,
 			probe.JSON(shown.Text[from:min(to+40, shown.End)]), probe.JSON(history.Text))
 	}
 	for i, p := range history.Pieces {
@@ -150,8 +150,8 @@ func checkSpoken(s *probe.Subject, find probe.Finder) {
 		}
 		for _, m := range opened {
 			if !said[m.Key] {
-				find(t.At(m.At), "the instructions speak of %s and not of its other half: "+
-					"%s\nconversation: %s", probe.JSON(t.Text[m.At:m.To]),
+				find(t.At(m.At), "the instructions mention %s and not the marker that "+
+					"belongs to it\nthe model sees: %s\nrequest: %s", probe.JSON(t.Text[m.At:m.To]),
 					report.Quote(t.Text, m.At), t.Name)
 				return
 			}
@@ -189,8 +189,8 @@ func checkHalved(s *probe.Subject, find probe.Finder) {
 		}
 		for _, around := range order {
 			if m := halves[around]; pairs[around] {
-				find(p.In.At(m.At), "the instructions speak of %s alone where they speak of both "+
-					"halves of another marker in the same words: %s\nconversation: %s",
+				find(p.In.At(m.At), "the instructions mention %s alone, and both markers of "+
+					"another pair in the same words\nthe model sees: %s\nrequest: %s",
 					probe.JSON(p.Own[m.At:m.To]), report.Quote(p.In.Text, m.At), p.In.Name)
 				return
 			}

@@ -37,10 +37,12 @@ func checkTools(s *probe.Subject, find probe.Finder) {
 		one, two := l.Text[l.tools[0].To:l.tools[1].From], l.Text[l.tools[1].To:l.tools[2].From]
 		switch at := l.tools[1].From; {
 		case one != two:
-			find(l.At(at), "between the first two tools stands %s, between the next two %s: %s",
+			find(l.At(at), "the first two tools are joined by %s, the next two by %s\nthe "+
+				"model sees: %s",
 				probe.JSON(one), probe.JSON(two), report.Quote(l.Text, at))
 		case one == "" || strings.Contains(one, "}{"):
-			find(l.At(at), "nothing stands between two tools: %s", report.Quote(l.Text, at))
+			find(l.At(at), "nothing stands between two tools\nthe model sees: %s",
+				report.Quote(l.Text, at))
 		default:
 			l.array(find)
 			l.glued(find)
@@ -80,13 +82,14 @@ func (l list) enclosed(find probe.Finder) {
 			break // it opens again, and was never closed
 		}
 		if rest := l.Own()[last:m.At]; strings.ContainsFunc(rest, unicode.IsLetter) {
-			find(l.At(last+strings.IndexFunc(rest, unicode.IsLetter)), "text stands between the "+
-				"last tool and %s: %s", probe.JSON(l.Text[m.At:m.To]),
+			find(l.At(last+strings.IndexFunc(rest, unicode.IsLetter)), "text stands between "+
+				"the last tool and %s\nthe model sees: %s", probe.JSON(l.Text[m.At:m.To]),
 				report.Quote(l.Text, m.At))
 		}
 		return
 	}
-	find(l.At(open.At), "%s opens the list of tools, and nothing closes it: %s",
+	find(l.At(open.At), "%s opens the list of tools, and nothing closes it\nthe model sees: "+
+		"%s",
 		probe.JSON(l.Text[open.At:open.To]), report.Quote(l.Text, last))
 }
 
@@ -117,7 +120,8 @@ func checkWithin(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	if at >= 0 && before.To > 0 && before.Side != markup.Closing && after.Side == markup.Closing {
-		find(t.At(at), "a system message stands inside the list of tools: %s",
+		find(t.At(at), "the system message is written inside the list of tools\nthe model "+
+			"sees: %s",
 			report.Quote(t.Text, at))
 	}
 }
@@ -127,7 +131,8 @@ func (l list) array(find probe.Finder) {
 	first, last := l.tools[0].From, l.tools[2].To
 	before, after := l.Text[:first], l.Text[last:]
 	if at := emptyBefore.FindStringIndex(before); at != nil && l.Own()[at[0]] == '[' {
-		find(l.At(at[0]), "an empty array stands before the tools: %s", report.Quote(l.Text, at[0]))
+		find(l.At(at[0]), "an empty list is written before the tools\nthe model sees: %s",
+			report.Quote(l.Text, at[0]))
 		return
 	}
 	open := strings.LastIndexByte(before, '[')
@@ -139,7 +144,8 @@ func (l list) array(find probe.Finder) {
 	}
 	if opened != closed {
 		if bare := strings.Trim(l.Text[l.tools[0].To:l.tools[1].From], " \n"); bare == "," {
-			find(l.At(first), "the tools stand in an array with one bracket: %s",
+			find(l.At(first), "the list of tools has one bracket without the other\nthe "+
+				"model sees: %s",
 				report.Quote(l.Text, first))
 		}
 		return
@@ -149,7 +155,7 @@ func (l list) array(find probe.Finder) {
 		return // as Python writes it, which is A068
 	}
 	if !json.Valid([]byte(array)) && strings.Count(array, `":`) > 2 {
-		find(l.At(first), "the tools stand in an array that is no JSON: %s",
+		find(l.At(first), "the list of tools is no valid JSON\nthe model sees: %s",
 			report.Quote(l.Text, first))
 	}
 }
@@ -186,10 +192,10 @@ func (l list) glued(find probe.Finder) {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	switch {
 	case object && (word(before) || before == '.'):
-		find(l.At(first), "the first tool runs into the text before it: %s",
+		find(l.At(first), "the first tool runs into the text before it\nthe model sees: %s",
 			report.Quote(l.Text, first))
 	case object && (word(after) || after == '#' || after == '/'):
-		find(l.At(last), "the last tool runs into the text after it: %s",
+		find(l.At(last), "the last tool runs into the text after it\nthe model sees: %s",
 			report.Quote(l.Text, last))
 	}
 }

@@ -82,8 +82,9 @@ func checkHollow(s *probe.Subject, find probe.Finder) {
 	}
 	for _, key := range keys {
 		if p := pairs[key]; !p.full && p.empty >= prompts.Enough {
-			find(p.in.At(p.first.At), "nothing stands between %s and its other half, in any "+
-				"conversation: %s\nconversation: %s", probe.JSON(p.in.Text[p.first.At:p.first.To]),
+			find(p.in.At(p.first.At), "nothing is ever written between %s and the marker "+
+				"that closes it\nthe model sees: %s\nrequest: %s",
+				probe.JSON(p.in.Text[p.first.At:p.first.To]),
 				report.Quote(p.in.Text, p.end), p.in.Name)
 		}
 	}
@@ -108,8 +109,8 @@ func checkOutside(s *probe.Subject, find probe.Finder) {
 				if !header && open.Key == m.Key && m.Side == markup.Closing &&
 					strings.TrimSpace(t.Text[t.Spans[0].To:open.At]) == "" &&
 					strings.TrimSpace(t.Text[open.To:m.At]) == "" {
-					find(t.At(open.At), "nothing stands between %s and %s, and the text of a "+
-						"system message stands before them: %s\nconversation: %s",
+					find(t.At(open.At), "nothing is written between %s and %s: the system "+
+						"message stands before them\nthe model sees: %s\nrequest: %s",
 						probe.JSON(t.Text[open.At:open.To]), probe.JSON(t.Text[m.At:m.To]),
 						report.Quote(t.Text, open.At), t.Name)
 					return
@@ -127,8 +128,9 @@ func checkOutside(s *probe.Subject, find probe.Finder) {
 // message.
 func checkEmptyPair(s *probe.Subject, find probe.Finder) {
 	if p, at := prompts.FindOwn(s, emptyQuotes); at != nil {
-		find(p.In.At(at[0]+2), "nothing stands between two quotes in a sentence of the "+
-			"template: %s\nconversation: %s", report.Quote(p.In.Text, at[0]+2), p.In.Name)
+		find(p.In.At(at[0]+2), "a sentence of the template has two quotes with nothing "+
+			"between them\nthe model sees: %s\nrequest: %s",
+			report.Quote(p.In.Text, at[0]+2), p.In.Name)
 	}
 	checkHollow(s, find)
 	checkOutside(s, find)
@@ -152,15 +154,16 @@ func checkEmptyPair(s *probe.Subject, find probe.Finder) {
 		if before.To > 0 && before.Key == m.Key && before.Side != markup.Closing &&
 			m.Side == markup.Closing &&
 			!before.Spoken && !m.Spoken && strings.TrimSpace(l.Text[before.To:m.At]) == "" {
-			find(l.At(before.At), "nothing stands between %s and %s, and the tools stand "+
-				"elsewhere: %s", probe.JSON(l.Text[before.At:before.To]),
+			find(l.At(before.At), "nothing is written between %s and %s: the tools stand "+
+				"elsewhere\nthe model sees: %s", probe.JSON(l.Text[before.At:before.To]),
 				probe.JSON(l.Text[m.At:m.To]), report.Quote(l.Text, m.At))
 			return
 		}
 		before = m
 	}
 	if at := emptyArray.FindStringIndex(l.Own()[:end]); at != nil {
-		find(l.At(at[0]), "an array is empty, and the tools stand elsewhere: %s",
+		find(l.At(at[0]), "an empty list is written, and the tools stand elsewhere\nthe "+
+			"model sees: %s",
 			report.Quote(l.Text, at[0]))
 	}
 }

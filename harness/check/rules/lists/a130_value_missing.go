@@ -36,13 +36,15 @@ func checkValues(s *probe.Subject, find probe.Finder) {
 		}
 		own := t.Own()
 		if at := indented.FindStringIndex(own); at != nil {
-			find(t.At(at[1]-2), "a text in JSON begins with white space of the template's own: "+
-				"%s\nconversation: %s", report.Quote(t.Text, at[1]-2), t.Name)
+			find(t.At(at[1]-2), "a text within JSON begins with white space that the "+
+				"template adds\nthe model sees: %s\nrequest: %s",
+				report.Quote(t.Text, at[1]-2), t.Name)
 			return
 		}
 		for _, text := range noValue {
 			if at := strings.Index(own, text); at >= 0 {
-				find(t.At(at), "a key has no value: %s\nconversation: %s",
+				find(t.At(at), "a key is written without a value\nthe model sees: %s\n"+
+					"request: %s",
 					report.Quote(t.Text, at), t.Name)
 				return
 			}

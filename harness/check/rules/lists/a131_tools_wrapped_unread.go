@@ -37,6 +37,7 @@ func checkWrapped(s *probe.Subject, find probe.Finder) {
 	case err != nil:
 		find(probe.Nowhere, "tools as OpenAI's API has them are refused: %w", err)
 	case !p.Has("get_weather"):
-		find(p.Near("get_weather"), "of tools as OpenAI's API has them the names are missing")
+		find(p.Near("get_weather"), "the names of tools do not reach the prompt where these "+
+			"come as in OpenAI's API")
 	}
 }

@@ -132,16 +132,16 @@ func checkInjection(s *probe.Subject, find probe.Finder) {
 	score := ""
 	if markers := turnMarkers(s); len(markers) > 0 {
 		n, _, _ := arriving(s, markers, entrances[0].request)
-		score = fmt.Sprintf("%d of %d markers arrive as they are in a user's text; ", n,
+		score = fmt.Sprintf("\n%d of %d markers of messages reach the prompt as they are", n,
 			len(markers))
 	}
 	text := "the shortest text that does it"
 	if same {
 		text += ", with the prompt of two messages to the byte"
 	}
-	find(at.Of("SECONDNEEDLE"), "%sa turn can be forged in %s\n%s: %s\n%s", score, names(open),
-		text,
-		probe.JSON(proof), stopped(s, open, proof))
+	find(at.Of("SECONDNEEDLE"), "text of a user or a tool can pass for a new message, in any role"+
+		"\nwithin: %s%s\n%s: %s\n%s", names(open), score, text, probe.JSON(proof),
+		stopped(s, open, proof))
 }
 
 // turnMarkers returns the markers of the template's turns and of its reasoning; none where its

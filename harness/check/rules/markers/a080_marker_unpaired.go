@@ -136,7 +136,8 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			!p.first.thought() {
 			continue // a prompt may close reasoning that the header opens
 		}
-		find(p.first.in.At(p.first.At), "%s is %s: %s\nin %s, and well in %s; conversation: %s",
+		find(p.first.in.At(p.first.At), "%s is %s\nthe model sees: %s\nin %s, and not in %s\n"+
+			"request: %s",
 			probe.JSON(text), p.first.what,
 			report.Quote(p.first.in.Text, p.first.At), probe.Plural(p.ill, "conversation"),
 			probe.Plural(p.well, "conversation"), p.first.in.Name)
@@ -188,8 +189,8 @@ func checkEmptyPairs(s *probe.Subject, find probe.Finder) {
 				at += len(end)
 			}
 			if alone >= 0 && both {
-				find(t.At(alone), "%s stands alone, and elsewhere in this prompt after %s: %s\n"+
-					"conversation: %s", probe.JSON(end), probe.JSON(open),
+				find(t.At(alone), "%s stands alone, and elsewhere in this prompt after %s\n"+
+					"the model sees: %s\nrequest: %s", probe.JSON(end), probe.JSON(open),
 					report.Quote(t.Text, alone), t.Name)
 				return
 			}
@@ -211,8 +212,8 @@ func checkCrossed(s *probe.Subject, find probe.Finder, headers map[string]bool) 
 			if headers[last.Key] && last.Side != markup.Closing && !last.Spoken && m.Slash &&
 				!headers[m.Key] && open[m.Key] && t.Text[m.At:m.To] != reasoning &&
 				strings.TrimSpace(t.Text[last.To:m.At]) == "" {
-				find(t.At(m.At), "%s closes after the header of the next turn: %s\n"+
-					"conversation: %s", probe.JSON(t.Text[m.At:m.To]),
+				find(t.At(m.At), "%s is written after the header of the next message\nthe "+
+					"model sees: %s\nrequest: %s", probe.JSON(t.Text[m.At:m.To]),
 					report.Quote(t.Text, m.At), t.Name)
 				return
 			}
@@ -255,11 +256,13 @@ func checkHalves(s *probe.Subject, find probe.Finder, keys []string, all map[str
 			case strings.Contains(end, text):
 			case !sections && slices.Contains(t.Kinds, conversation.Call): // it is a section's
 			case p.opens && slashed >= prompts.Few:
-				find(t.At(m.At), "%s is never closed: %s\nconversation: %s", probe.JSON(text),
+				find(t.At(m.At), "%s is never closed\nthe model sees: %s\nrequest: %s",
+					probe.JSON(text),
 					report.Quote(t.Text, m.At), t.Name)
 			case p.closes && m.Slash && slashed >= prompts.Few, p.closes && !m.Slash &&
 				worded >= prompts.Few:
-				find(t.At(m.At), "%s is closed and never opened: %s\nconversation: %s",
+				find(t.At(m.At), "%s is closed and never opened\nthe model sees: %s\n"+
+					"request: %s",
 					probe.JSON(text), report.Quote(t.Text, m.At), t.Name)
 			}
 		}
@@ -343,7 +346,8 @@ func checkOpeners(s *probe.Subject, find probe.Finder, all map[string]*pairs,
 			}
 			if what != "" {
 				seen[m.Key] = true
-				find(t.At(m.At), "%s is opened and never closed, %s: %s\nconversation: %s",
+				find(t.At(m.At), "%s is opened and never closed, %s\nthe model sees: %s\n"+
+					"request: %s",
 					probe.JSON(t.Text[m.At:m.To]), what, report.Quote(t.Text, m.At), t.Name)
 			}
 		}

@@ -45,8 +45,8 @@ var proseGlued = regexp.MustCompile(`[a-z]{2}[.!?:]\(?[A-Z][a-z]+ [a-z]` +
 func checkProse(s *probe.Subject, find probe.Finder) {
 	if p, at := prompts.FindOwn(s, proseGlued); at != nil {
 		mid := min((at[0]+at[1])/2, at[0]+prompts.Shortest)
-		find(p.In.At(mid), "a sentence of the template runs into the next: "+
-			"%s\nconversation: %s", report.Quote(p.In.Text, mid), p.In.Name)
+		find(p.In.At(mid), "a sentence of the template runs into the next\nthe model sees: "+
+			"%s\nrequest: %s", report.Quote(p.In.Text, mid), p.In.Name)
 	}
 }
 
@@ -88,7 +88,8 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 					"a heading of the template"}
 			case r.Role == jinja.Literal && inLine(t.Text[from:at]):
 				at := from + headingInLine.FindStringIndex(t.Text[from:at])[0]
-				find(t.At(at), "a heading does not begin its line: %s\nconversation: %s",
+				find(t.At(at), "a heading does not begin its line\nthe model sees: %s\n"+
+					"request: %s",
 					report.Quote(t.Text, at), t.Name)
 				return
 			case right && before.Role == jinja.Literal && word(b) && endsBlock(t.Own()[:from]):
@@ -103,7 +104,8 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 			}
 			if !seen[this] {
 				seen[this] = true
-				find(t.At(from), "the text of %s runs into %s: %s\nconversation: %s",
+				find(t.At(from), "the text of %s runs into %s\nthe model sees: %s\nrequest: "+
+					"%s",
 					probe.Article(this.kind), this.other, report.Quote(t.Text, from), t.Name)
 			}
 		}

@@ -56,13 +56,15 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			seen[probe.Where(two.Off)] = true
-			find(probe.Where(two.Off), "%s is written twice in a row: %s\nconversation: %s",
+			find(probe.Where(two.Off), "%s is written twice in a row\nthe model sees: %s\n"+
+				"request: %s",
 				probe.JSON(text), report.Quote(t.Text, from), t.Name)
 		}
 		for _, d := range doubled(t) {
 			if w, ok := t.Seen.Trace.WriteAt(d.From); ok && !seen[probe.Where(w.Off)] {
 				seen[probe.Where(w.Off)] = true
-				find(t.At(d.From), "%s is written twice in a row: %s\nconversation: %s",
+				find(t.At(d.From), "%s is written twice in a row\nthe model sees: %s\n"+
+					"request: %s",
 					probe.JSON(t.Text[d.From:d.To]), report.Quote(t.Text, d.To), t.Name)
 			}
 		}

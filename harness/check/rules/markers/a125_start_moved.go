@@ -54,8 +54,9 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 			if t.Err != nil || len(t.In.Tools) == 0 || t.Text == "" || beginsMarked(t) {
 				continue
 			}
-			find(t.At(0), "a prompt with tools begins with no marker, and all without do: "+
-				"%s\nconversation: %s", report.Quote(t.Text, 0), t.Name)
+			find(t.At(0), "a prompt with tools begins with no marker, and all prompts "+
+				"without tools do\nthe model sees: %s\nrequest: %s",
+				report.Quote(t.Text, 0), t.Name)
 			return
 		}
 	}
@@ -69,8 +70,8 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 		bos := t.Program.BOS
 		if source.CommonPrefix(start, t.Text) == "" ||
 			strings.HasPrefix(start, bos) && !strings.HasPrefix(t.Text, bos) {
-			find(t.At(0), "a prompt with tools begins with %s, and without with %s: "+
-				"%s\nconversation: %s", probe.JSON(firstWord(t.Text)),
+			find(t.At(0), "a prompt with tools begins with %s, and one without with %s\nthe "+
+				"model sees: %s\nrequest: %s", probe.JSON(firstWord(t.Text)),
 				probe.JSON(start), report.Quote(t.Text, 0), t.Name)
 			return
 		}

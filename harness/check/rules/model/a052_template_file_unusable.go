@@ -20,9 +20,9 @@ var TemplateFileUnusable = &Rule{
 
 func checkFiles(s *Subject, find Finder) {
 	for _, p := range s.Problems {
-		find("%w", p)
+		find("a template file cannot be used: %w", p)
 	}
 	if why := s.Conflict(); why != "" {
-		find("%s", why)
+		find("template files contradict each other: %s", why)
 	}
 }

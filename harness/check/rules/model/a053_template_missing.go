@@ -24,9 +24,9 @@ func checkMissing(s *Subject, find Finder) {
 		return
 	}
 	if len(s.Unread) > 0 {
-		find("nothing that was read has one; %d model files were not read", len(s.Unread))
+		find("no chat template was found; %d model files were not read", len(s.Unread))
 		return
 	}
-	find("neither %s, %s nor "+
-		"a GGUF has one%s", modeldir.JinjaFile, modeldir.TokenizerConfig, s.Hint())
+	find("no chat template was found: neither %s, %s nor a GGUF has one%s",
+		modeldir.JinjaFile, modeldir.TokenizerConfig, s.Hint())
 }

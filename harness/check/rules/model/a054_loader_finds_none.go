@@ -33,11 +33,11 @@ func checkFound(s *Subject, find Finder) {
 		}
 		switch {
 		case p.Plain.Template < 0 && p.Tools.Template < 0:
-			find("%s: %s", p, p.Plain.Why)
+			find("%s finds no chat template: %s", p, p.Plain.Why)
 		case p.Plain.Template < 0:
-			find("%s, for requests without tools: %s", p, p.Plain.Why)
+			find("%s finds no chat template for requests without tools: %s", p, p.Plain.Why)
 		case p.Tools.Template < 0:
-			find("%s, for requests with tools: %s", p, p.Tools.Why)
+			find("%s finds no chat template for requests with tools: %s", p, p.Tools.Why)
 		}
 	}
 }

@@ -34,6 +34,7 @@ func checkResponseRead(s *Subject, find Finder) {
 		if filepath.Ext(file) != ".json" {
 			file = filepath.Join(file, modeldir.TokenizerConfig)
 		}
-		find("%w", source.Errorf(source.New(file, ""), 0, "%v", err))
+		find("the response_template cannot be used: %w",
+			source.Errorf(source.New(file, ""), 0, "%v", err))
 	}
 }

@@ -43,7 +43,8 @@ func checkResponse(s *Subject, find Finder) {
 		if err != nil || len(verdict.Differences) == 0 {
 			continue
 		}
-		find("it reads %d of the %d turns of %s as they are meant; %s\n%s", verdict.Read,
+		find("the response_template reads %d of %d answers of %s as they are meant; %s\n%s",
+			verdict.Read,
 			verdict.Turns, src.Name, offer(t.Analysis().Format), verdict.Differences[0])
 	}
 }

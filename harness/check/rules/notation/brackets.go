@@ -39,7 +39,8 @@ func notation(s *probe.Subject, find probe.Finder, n notated) bool {
 		if err == nil {
 			continue
 		}
-		find(prompt.At(at), "%s looks like JSON and is none: %s: %s", n.name, err,
+		find(prompt.At(at), "%s looks like JSON and is not valid: %s\nthe model sees: %s",
+			n.name, err,
 			report.Quote(prompt.Text, at))
 		return true
 	}
@@ -113,7 +114,8 @@ func weigh(s *probe.Subject, find probe.Finder, w weighed) {
 		open := strings.Count(with.Text, pair[0]) - strings.Count(without.Text, pair[0])
 		shut := strings.Count(with.Text, pair[1]) - strings.Count(without.Text, pair[1])
 		if open != shut {
-			find(with.Near(w.needle), "%s opens %d %q and closes %d: %s", w.name, open,
+			find(with.Near(w.needle), "%s opens %d %q and closes %d\nthe model sees: %s",
+				w.name, open,
 				pair[0], shut, with.Quote(w.needle))
 			return
 		}

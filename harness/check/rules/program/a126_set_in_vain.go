@@ -28,7 +28,8 @@ var SetInVain = &probe.Rule{
 func checkAssigned(s *probe.Subject, find probe.Finder) {
 	m := s.Flow()
 	for _, r := range m.Overwritten() {
-		find(probe.Where(r.Off()), "where the request gives %s, another value is set over it", r.Name)
+		find(probe.Where(r.Off()), "where the request gives %s, another value is set over it",
+			r.Name)
 	}
 	given := map[string]bool{}
 	for _, t := range prompts.All.Of(s) {

@@ -21,7 +21,8 @@ var BranchEmpty = &probe.Rule{
 
 func checkEmptied(s *probe.Subject, find probe.Finder) {
 	for _, h := range flow.Hollows(s.Source.Places()) {
-		find(probe.Where(h.Off), "there is nothing between this and the next statement, %s",
+		find(probe.Where(h.Off), "this branch is empty: nothing stands before the next "+
+			"statement, %s",
 			probe.JSON(h.Next))
 	}
 }

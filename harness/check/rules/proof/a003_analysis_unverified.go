@@ -33,18 +33,19 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 			switch {
 			case fault.Proof == verify.Grammar: // A006
 			case shape.Turn == "":
-				text += "; cannot be read back: " + fault.Text
+				text += "\nit cannot be read back: " + fault.Text
 			case fault.Proof == verify.Parse:
-				text += "; read back as something else: " + fault.Text
+				text += "\nit is read as something else: " + fault.Text
 			default:
-				text += "; the format spells something else: " + fault.Text
+				text += "\nour format would write it otherwise: " + fault.Text
 			}
 		}
 		if text == "" {
 			continue
 		}
-		if text = shape.Name + ": " + text[2:]; shape.Turn != "" {
-			text += fmt.Sprintf("\nturn: %q", shape.Turn)
+		text = "an answer with " + shape.Name + " is not read back as the template writes it" + text
+		if shape.Turn != "" {
+			text += fmt.Sprintf("\nthe template writes: %q", shape.Turn)
 		}
 		// Of shapes with calls that fail a proof the first one says why, and so it is with those
 		// without.
@@ -72,7 +73,7 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 	for _, why := range whys {
 		probe.Unjudged(find, fmt.Errorf("%s: %s", strings.Join(names[why], ", "), why))
 	}
-	g.find(find, "also fails (`assay analyze "+
+	g.find(find, "the same (`assay analyze "+
 		"--verify` shows how)", func(shape verify.Shape) probe.Where { return turn(s, shape.Tools) })
 }
 

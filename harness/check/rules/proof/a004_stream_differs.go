@@ -29,10 +29,11 @@ func checkStream(s *probe.Subject, find probe.Finder) {
 		_, mismatch := split.CheckSchedules(stream.NewParser(plan), shape.Turn, chat.FinishStop,
 			split.Few(len(shape.Turn)))
 		if mismatch != nil {
-			find(turn(s, shape.Tools), "%s: %w", shape.Name, mismatch)
+			find(turn(s, shape.Tools),
+				"an answer with %s is read otherwise when it is streamed: %w", shape.Name, mismatch)
 		}
 	})
 	if err != nil {
-		find(probe.Nowhere, "%w", err)
+		find(probe.Nowhere, "no parser can be made for answers: %w", err)
 	}
 }

@@ -35,8 +35,8 @@ const samples = 16
 
 func checkSamples(s *probe.Subject, find probe.Finder) {
 	if i := slices.IndexFunc(s.Template.Verify().Shapes, failedCall); i >= 0 {
-		probe.Unjudged(find, fmt.Errorf("the spelling of calls is "+
-			"not verified: %s", s.Template.Verify().Shapes[i].Name))
+		probe.Unjudged(find, fmt.Errorf("calls are not read back as the template writes "+
+			"them: %s", s.Template.Verify().Shapes[i].Name))
 		return
 	}
 	if !s.Template.Analysis().HasCalls() && len(s.Options.Fallbacks) == 0 {
@@ -45,26 +45,28 @@ func checkSamples(s *probe.Subject, find probe.Finder) {
 	plan, err := plan(s, codegen.Options{Tools: verify.Tools(), Parallel: true,
 		Choice: chat.ToolChoice{Mode: chat.ChoiceRequired}})
 	if err != nil {
-		find(probe.Nowhere, "%w", err)
+		find(probe.Nowhere, "no grammar can be made for calls: %w", err)
 		return
 	}
 	grammar, err := plan.Grammar()
 	if err != nil {
-		find(probe.Nowhere, "%w", err)
+		find(probe.Nowhere, "no grammar can be made for calls: %w", err)
 		return
 	} else if grammar == nil {
-		find(probe.Nowhere, "the request has no grammar")
+		find(probe.Nowhere, "no grammar can be made for calls")
 		return
 	}
 	for seed := range int64(samples) {
 		text, err := output(grammar, seed)
 		if err != nil {
-			find(probe.Nowhere, "seed %d: %w", seed, err)
+			find(probe.Nowhere, "the grammar for calls makes no call (sample %d): %w", seed, err)
 			return
 		}
 		if answer := split.Feed(stream.NewParser(plan), text, nil,
 			chat.FinishStop); answer.Finish != chat.FinishToolCalls {
-			find(turn(s, true), "seed %d: %q is read as %s", seed, text, answer.Message.Value())
+			find(turn(s, true),
+				"a call that the grammar allows is not read as one (sample %d)\n"+
+					"the model writes: %q\nit is read as: %s", seed, text, answer.Message.Value())
 			return
 		}
 	}

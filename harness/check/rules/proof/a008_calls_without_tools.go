@@ -24,6 +24,7 @@ func checkToolsDescribed(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if c.ToolCalls && !c.Tools {
-		find(s.Of("CITYNEEDLE"), "supports_tool_calls without supports_tools")
+		find(s.Of("CITYNEEDLE"), "the tools of a request are not described to the model, "+
+			"though its calls are written")
 	}
 }

@@ -66,6 +66,6 @@ func checkEscapable(s *probe.Subject, find probe.Finder) {
 	if back || !ok {
 		return
 	}
-	find(plain.Of(needle), "an argument with the text %q does "+
-		"not come back: %s", value, message.Value())
+	find(plain.Of(needle), "an argument that holds the text of the format's own markers is "+
+		"cut there\nthe argument: %q\nit is read as: %s", value, message.Value())
 }

@@ -37,7 +37,7 @@ func checkPlainAnswer(s *probe.Subject, find probe.Finder) {
 		}
 		plan, err := prepare(s, r)
 		if err != nil {
-			find(probe.Nowhere, "thinking %s: %w", mode.Name, err)
+			find(probe.Nowhere, "with thinking %s, no parser can be made: %w", mode.Name, err)
 			continue
 		}
 		output := plainOutput(s, plan.Prefill)
@@ -45,8 +45,9 @@ func checkPlainAnswer(s *probe.Subject, find probe.Finder) {
 		if strings.TrimRight(message.Content, format.Space) != plainAnswer ||
 			strings.Contains(message.Reasoning, plainAnswer) {
 			written, _ := s.Ask(r)
-			find(written.At(len(plan.Prompt.Text)-len(plan.Prefill)), "thinking %s: %q after the "+
-				"prefill %q is read as %s", mode.Name, output, plan.Prefill, message.Value())
+			find(written.At(len(plan.Prompt.Text)-len(plan.Prefill)), "with thinking %s, a "+
+				"plain answer is not read as its text\nthe model writes %q after %q\nit is "+
+				"read as: %s", mode.Name, output, plan.Prefill, message.Value())
 		}
 	}
 }

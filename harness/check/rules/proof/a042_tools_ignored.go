@@ -25,6 +25,7 @@ func checkToolsIgnored(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if !c.Tools && !c.ToolCalls {
-		find(probe.Nowhere, "the template describes no tools: a request's tools do not reach the prompt")
+		find(probe.Nowhere, "a request's tools do not reach the prompt, and no error is "+
+			"raised")
 	}
 }

@@ -25,7 +25,8 @@ func checkUnambiguous(s *probe.Subject, find probe.Finder) {
 	g := grouped(s)
 	for _, shape := range s.Template.Verify().Shapes {
 		if shape.Verdict == verify.Ambiguous {
-			g.add(shape, shape.Note, "%s: %s\nturn: %q", shape.Name, shape.Note, shape.Turn)
+			g.add(shape, shape.Note, "an answer with %s can be read in two ways: %s\n"+
+				"the template writes: %q", shape.Name, shape.Note, shape.Turn)
 		}
 	}
 	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape.Tools) })

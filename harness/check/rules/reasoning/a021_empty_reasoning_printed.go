@@ -36,11 +36,11 @@ func checkEmptyReasoning(s *probe.Subject, find probe.Finder) {
 		}
 		if strings.HasPrefix(strings.TrimSpace(after), r.Close.Text) {
 			open := len(prompt.Text) - len(after) - len(r.Open.Text)
-			find(prompt.At(open), "an answer without reasoning is written with "+
-				"an empty block: %s", report.Quote(prompt.Text, open))
+			find(prompt.At(open), "an answer without reasoning is written with an empty "+
+				"reasoning block\nthe model sees: %s", report.Quote(prompt.Text, open))
 			if s.Template.Caps().Needs.ReasoningField == "" {
-				find(prompt.At(open), "nothing ever fills the block: the template reads no reasoning: "+
-					"%s", report.Quote(prompt.Text, open))
+				find(prompt.At(open), "the reasoning block is always empty: the template "+
+					"reads no reasoning\nthe model sees: %s", report.Quote(prompt.Text, open))
 			}
 			return
 		}

@@ -47,8 +47,8 @@ func checkInverted(s *probe.Subject, find probe.Finder) {
 	if unset, err := reason.PlainQuestion(s, nil, true); err == nil && opened(off) &&
 		!opened(unset) {
 		at := report.Parting(off.Text, unset.Text)
-		find(off.At(at), "thinking off opens reasoning, which the prompt does not without the "+
-			"switch\noff:   %s\nunset: %s", report.Quote(off.Text, at),
+		find(off.At(at), "with thinking off the prompt opens reasoning, and without the "+
+			"switch it does not\n- off:   %s\n+ unset: %s", report.Quote(off.Text, at),
 			report.Quote(unset.Text, at))
 		return
 	}
@@ -60,7 +60,7 @@ func checkInverted(s *probe.Subject, find probe.Finder) {
 	}
 	if opened(off) && !opened(on) || closed(on) && !closed(off) {
 		at := report.Parting(on.Text, off.Text)
-		find(on.At(at), "thinking is switched the wrong "+
-			"way\non:  %s\noff: %s", report.Quote(on.Text, at), report.Quote(off.Text, at))
+		find(on.At(at), "the switch for thinking works the wrong way\n- on:  %s\n+ off: %s",
+			report.Quote(on.Text, at), report.Quote(off.Text, at))
 	}
 }

@@ -47,7 +47,7 @@ func checkIgnored(s *probe.Subject, find probe.Finder) {
 	}
 	for _, name := range []string{"enable_thinking", "thinking"} {
 		if at, ok := read[name]; ok {
-			find(at, "%s is read, and on and off give the same prompt in every conversation", name)
+			find(at, "%s has no effect: on and off give the same prompt for every request", name)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func checkLoopReasoning(s *probe.Subject, find probe.Finder) {
 					gone = &leaves[i]
 				} else if gone != nil {
 					find(t.Near(gone.Text), "the reasoning of message %d is dropped, that of "+
-						"message %d is kept\nconversation: %s", gone.Message+1, l.Message+1, t.Name)
+						"message %d is kept\nrequest: %s", gone.Message+1, l.Message+1, t.Name)
 					return
 				}
 			}

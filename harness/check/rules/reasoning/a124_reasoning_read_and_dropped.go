@@ -75,7 +75,8 @@ func checkReasoningWritten(s *probe.Subject, find probe.Finder) {
 	}
 	for _, name := range order {
 		if f := fields[name]; f.written == 0 && f.read >= prompts.Enough {
-			find(f.at, "%s is read %d times and never written\nfirst: %s", name, f.read, f.in.Name)
+			find(f.at, "%s is read and never written (%d times)\nrequest: %s",
+				name, f.read, f.in.Name)
 		}
 	}
 }

@@ -52,8 +52,9 @@ func checkAsksForNone(s *probe.Subject, find probe.Finder) {
 		{sample.Talk(sample.User, sample.FullTurn(sample.Call), sample.Result), true}} {
 		if written, err := s.Fitted(history.messages, history.tools, false); err == nil &&
 			written.Has("REASONNEEDLE") {
-			find(closed.At(len(closed.Text)-1), "the prompt ends with closed reasoning, thinking "+
-				"on, off and unset: %s", report.Quote(closed.Text, len(closed.Text)))
+			find(closed.At(len(closed.Text)-1), "the model is never asked to think: the "+
+				"prompt closes reasoning, even with thinking on\nthe model sees: %s",
+				report.Quote(closed.Text, len(closed.Text)))
 			return
 		}
 	}

@@ -76,7 +76,7 @@ func keepsSome(s *probe.Subject, find probe.Finder, messages []ordered.Value, th
 	kept := slices.DeleteFunc(slices.Clone(thoughts), func(thought string) bool {
 		return slices.Contains(gone, thought)
 	})
-	find(p.Of(kept[0]), "of three turns before the last question %d lost the reasoning, and this "+
-		"one did not: %s", len(gone), p.Quote(kept[0]))
+	find(p.Of(kept[0]), "of three answers before the last question, %d lose their reasoning "+
+		"and one keeps it\nthe model sees: %s", len(gone), p.Quote(kept[0]))
 	return true
 }

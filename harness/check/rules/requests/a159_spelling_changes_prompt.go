@@ -27,7 +27,8 @@ func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
 		return f.Kind == variant.Changed && says(f)
 	}) {
 		f := c.faults[0]
-		find(c.at, "%s changes the prompt (%s)\n%s\n%s", f.In.Name, view.Names(f.Views),
+		find(c.at, "a request with %s gets another prompt than the plain one (%s)\n%s\n%s",
+			f.In.Name, view.Names(f.Views),
 			excerpts(f), c.others())
 	}
 }

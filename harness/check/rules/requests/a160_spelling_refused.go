@@ -28,7 +28,8 @@ func checkSpellingRefused(s *probe.Subject, find probe.Finder) {
 		return f.Kind == variant.Refused && says(f)
 	}) {
 		f := c.faults[0]
-		find(c.at, "%s is refused in %s: %w\n%s", f.In.Name, view.Names(f.Views), f.Err,
+		find(c.at, "a request with %s is refused in %s: %w\n%s",
+			f.In.Name, view.Names(f.Views), f.Err,
 			c.others())
 	}
 }

@@ -31,7 +31,8 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 		return f.Kind == variant.Changed && f.In.Relation == sent.Later && !folded(f)
 	}) {
 		f := c.faults[0]
-		find(c.at, "%s: the turns after the first question are written otherwise (%s)\n%s\n%s",
+		find(c.at, "with %s, the messages after the first question are written otherwise "+
+			"(%s)\n%s\n%s",
 			f.In.Name, view.Names(f.Views), excerpts(f), c.others())
 	}
 }

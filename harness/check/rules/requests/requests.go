@@ -65,7 +65,7 @@ func (c cause) others() string {
 
 // excerpts shows a prompt and that of the plain request where they part.
 func excerpts(f variant.Fault) string {
-	return fmt.Sprintf("the model sees: %s\nplainly said: %s", report.Quote(f.Got, f.Off),
+	return fmt.Sprintf("the model sees: %s\nit should see:  %s", report.Quote(f.Got, f.Off),
 		report.Quote(f.Want, f.WantOff))
 }
 

@@ -38,7 +38,8 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 		if err != nil {
 			continue // it rendered a moment ago
 		}
-		find(prompt.At(d.Off), "%s: between %q and %q the second round has %q, the first one %q",
+		find(prompt.At(d.Off), "a second round of calls is written otherwise than the first: "+
+			"%s\nbetween %q and %q\n- second: %q\n+ first:  %q",
 			d.In, d.Before, d.After, d.Second, d.First)
 	}
 }

@@ -22,7 +22,8 @@ var ResultMisattributed = &probe.Rule{
 
 func checkResultMisattributed(s *probe.Subject, find probe.Finder) {
 	if m, ok := round.Attribute(s.Template.ChatTemplate()); ok {
-		find(s.Rendered(m.Prompt, m.Input).At(m.Off), "of two results %q stands under %s, which is "+
-			"the other call's: %s", m.Result, m.Name, report.Quote(m.Prompt, m.Off))
+		find(s.Rendered(m.Prompt, m.Input).At(m.Off), "of two results, %q is written under "+
+			"%s, the name of the other call\nthe model sees: %s",
+			m.Result, m.Name, report.Quote(m.Prompt, m.Off))
 	}
 }

@@ -29,7 +29,8 @@ func checkEscapePrinted(s *probe.Subject, find probe.Finder) {
 		if err != nil {
 			return // it rendered a moment ago
 		}
-		find(prompt.At(e.Off), "an escape is written as it is: %s", report.Quote(prompt.Text,
+		find(prompt.At(e.Off), "an escape sequence is written as it is, not as the sign that "+
+			"it stands for\nthe model sees: %s", report.Quote(prompt.Text,
 			e.Off))
 	}
 }

@@ -31,7 +31,8 @@ func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
 		if err != nil {
 			return // it rendered a moment ago
 		}
-		find(prompt.At(len(prompt.Text)-1), "after a result the prompt lacks %q, which it has "+
-			"after a question: %s", m.Header, report.Quote(prompt.Text, len(prompt.Text)))
+		find(prompt.At(len(prompt.Text)-1), "after a tool's result the prompt does not end "+
+			"with %q, as it does after a question\nthe model sees: %s",
+			m.Header, report.Quote(prompt.Text, len(prompt.Text)))
 	}
 }

@@ -31,8 +31,9 @@ func checkClosed(s *probe.Subject, find probe.Finder) {
 			unclosed.Add(t)
 		}
 		unclosed.Report(func(t boundary.Turn, times string) {
-			find(t.In.At(t.To-1), "%s is left open where the next one begins with %s: %s\n"+
-				"elsewhere %s ends it; %s", t.Name(), probe.JSON(q.Opener), t.Show(t.To),
+			find(t.In.At(t.To-1), "%s is not closed before the next message begins with %s\n"+
+				"the model sees: %s\nit should end with: %s\n%s",
+				t.Name(), probe.JSON(q.Opener), t.Show(t.To),
 				probe.JSON(q.Closer), times)
 		})
 	}
@@ -55,8 +56,8 @@ func findUnclosed(s *probe.Subject, find probe.Finder) bool {
 		g := unclosed.Gaps[kind][0]
 		_, at := g.Of(f.Header(g))
 		find(boundary.Closing(s, gaps, f, g),
-			"the turn of %s is left open where %s follows: %s\nelsewhere "+
-				"%s ends it; conversation: %s",
+			"%s is not closed where %s follows\nthe model sees: %s\nit should end with: %s\n"+
+				"request: %s",
 			probe.Article(kind.String()), boundary.Followers(unclosed.Gaps[kind]),
 			report.Quote(g.In.Text, at),
 			probe.JSON(f.Closer), g.In.Name)

@@ -36,7 +36,8 @@ func checkOpened(s *probe.Subject, find probe.Finder) {
 			unopened.Add(t)
 		}
 		unopened.Report(func(t boundary.Turn, times string) {
-			find(t.In.At(t.From), "%s begins without a header: %s\nelsewhere %s opens it; %s",
+			find(t.In.At(t.From), "%s begins without a header\nthe model sees: %s\nit should "+
+				"begin with: %s\n%s",
 				t.Name(), t.Show(t.From), probe.JSON(q.Opener), times)
 		})
 	}
@@ -78,8 +79,8 @@ func findEndedEarly(s *probe.Subject, find probe.Finder) bool {
 				if !slices.ContainsFunc(markup.In(rest), func(m markup.Marker) bool {
 					return headers[m.Key]
 				}) {
-					find(t.At(text+i), "the turn of a call ends before the call: %s\n"+
-						"conversation: %s", report.Quote(t.Text, text+i), t.Name)
+					find(t.At(text+i), "the message of a call is closed before the call\nthe "+
+						"model sees: %s\nrequest: %s", report.Quote(t.Text, text+i), t.Name)
 					return true
 				}
 			}
@@ -128,15 +129,15 @@ func findUnopened(s *probe.Subject, find probe.Finder) bool {
 	for _, kind := range strayed.Kinds {
 		g := strayed.Gaps[kind][0]
 		at := strings.LastIndex(g.In.Text[g.At:g.To], f.Headers[g.After]) + g.At
-		find(g.In.At(max(at-1, 0)), "text stands after the end of a turn and before the header "+
-			"of the next: %s\nconversation: %s",
+		find(g.In.At(max(at-1, 0)), "text stands outside of all messages, between the end of "+
+			"one and the header of the next\nthe model sees: %s\nrequest: %s",
 			report.Quote(g.In.Text, at), g.In.Name)
 	}
 	for _, kind := range unopened.Kinds {
 		g := unopened.Gaps[kind][0]
 		if kind == conversation.None {
-			find(g.In.At(g.To), "%s stands without a header at the start of the prompt, and its "+
-				"turn is closed: %s\nconversation: %s",
+			find(g.In.At(g.To), "%s at the start of the prompt has an end and no header\nthe "+
+				"model sees: %s\nrequest: %s",
 				boundary.Followers(unopened.Gaps[kind]), report.Quote(g.In.Text, g.To), g.In.Name)
 			continue
 		}
@@ -145,8 +146,8 @@ func findUnopened(s *probe.Subject, find probe.Finder) bool {
 		if own := f.Headers[g.After]; own != "" {
 			header = "elsewhere " + probe.JSON(own) + " opens it"
 		}
-		find(g.In.At(at), "after the turn of %s, %s follows without a header: %s\n%s; "+
-			"conversation: %s",
+		find(g.In.At(at), "after %s, %s follows without a header\nthe model sees: %s\n%s\n"+
+			"request: %s",
 			probe.Article(kind.String()), boundary.Followers(unopened.Gaps[kind]),
 			report.Quote(g.In.Text, at),
 			header, g.In.Name)

@@ -39,7 +39,8 @@ func checkClosedOnce(s *probe.Subject, find probe.Finder) {
 	for _, kind := range twice.Kinds {
 		g := twice.Gaps[kind][0]
 		_, at := g.Of(f.Closer)
-		find(g.In.At(at), "the turn of %s is closed twice where %s follows: %s\nconversation: %s",
+		find(g.In.At(at), "%s is closed twice where %s follows\nthe model sees: %s\nrequest: "+
+			"%s",
 			probe.Article(kind.String()), boundary.Followers(twice.Gaps[kind]),
 			report.Quote(g.In.Text, at),
 			g.In.Name)

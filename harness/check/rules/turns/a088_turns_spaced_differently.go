@@ -41,8 +41,8 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	}
 	if t, ok := q.Unfed(); ok && !forgotten {
 		at := t.From + len(q.Opener)
-		find(t.In.At(at), "no line feed follows the name in the header of %s, as it does in those "+
-			"of others: %s\nconversation: %s", t.Name(), t.Show(at), t.In.Name)
+		find(t.In.At(at), "no line break follows the name in the header of %s, as it does in "+
+			"other headers\nthe model sees: %s\nrequest: %s", t.Name(), t.Show(at), t.In.Name)
 	}
 	count, total := map[string]int{}, 0
 	usual := ""
@@ -58,7 +58,8 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	}
 	for _, t := range spaces {
 		if t.Space != usual {
-			find(t.In.At(t.To-1), "after %s stands %s, elsewhere %s: %s\nconversation: %s",
+			find(t.In.At(t.To-1), "after %s stands %s, elsewhere %s\nthe model sees: %s\n"+
+				"request: %s",
 				t.Name(), probe.JSON(q.Closer+t.Space), probe.JSON(q.Closer+usual),
 				t.Show(t.To-len(t.Space)), t.In.Name)
 			return
@@ -114,7 +115,8 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		}
 		g := all[kind].gap[odd]
 		_, at := g.Of(f.Closer)
-		find(g.In.At(at), "between %s and %s stands %s, elsewhere %s: %s\nconversation: %s",
+		find(g.In.At(at), "between %s and %s stands %s, elsewhere %s\nthe model sees: %s\n"+
+			"request: %s",
 			probe.Article(g.Before.String()), probe.Article(kind.String()),
 			probe.JSON(f.Closer+odd), probe.JSON(f.Closer+usual), report.Quote(g.In.Text, at),
 			g.In.Name)

@@ -47,7 +47,8 @@ func checkNamed(s *probe.Subject, find probe.Finder) {
 	}
 	for _, t := range prompts.All.Of(s) {
 		if at, ok := blank(t); ok {
-			find(t.At(at), "a marker has no name: %s\nconversation: %s",
+			find(t.At(at), "a marker is written without the name that belongs into it\nthe "+
+				"model sees: %s\nrequest: %s",
 				report.Quote(t.Text, at), t.Name)
 			return
 		}
@@ -58,15 +59,15 @@ func checkNamed(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if t, ok := q.Unmarked(); ok {
-		find(t.In.At(t.From), "the header of %s lacks the marker that names the role: %s\n"+
-			"conversation: %s", t.Name(), t.Show(t.From+len(q.Opener)), t.In.Name)
+		find(t.In.At(t.From), "the header of %s lacks the marker that names the role\nthe "+
+			"model sees: %s\nrequest: %s", t.Name(), t.Show(t.From+len(q.Opener)), t.In.Name)
 	}
 	var nameless boundary.TurnFaults
 	for _, t := range q.Nameless() {
 		nameless.Add(t)
 	}
 	nameless.Report(func(t boundary.Turn, times string) {
-		find(t.In.At(t.From), "the header of %s names no role: %s\n%s", t.Name(),
+		find(t.In.At(t.From), "the header of %s names no role\nthe model sees: %s\n%s", t.Name(),
 			t.Show(t.From), times)
 	})
 }
@@ -101,8 +102,8 @@ func checkMarked(s *probe.Subject, find probe.Finder) {
 		for _, g := range boundary.Gaps.Of(s) {
 			if rest, ok := f.After(g); ok && g.After == kind && strings.HasPrefix(rest, header) {
 				_, at := g.Of(header)
-				find(g.In.At(at), "the header of %s begins with no marker, as those of others "+
-					"do: %s\nconversation: %s", probe.Article(kind.String()),
+				find(g.In.At(at), "the header of %s begins with no marker, as other headers "+
+					"do\nthe model sees: %s\nrequest: %s", probe.Article(kind.String()),
 					report.Quote(g.In.Text, at), g.In.Name)
 				return
 			}
@@ -131,8 +132,8 @@ func lacksMarker(s *probe.Subject, find probe.Finder, f boundary.Frame, marker s
 			body := g.In.Text[off : off+n]
 			if off > g.At && strings.ContainsFunc(body, unicode.IsLetter) &&
 				!strings.Contains(body, marker) {
-				find(g.In.At(off), "a turn of the template's own lacks %s, which the headers of "+
-					"others have: %s\nconversation: %s", probe.JSON(marker),
+				find(g.In.At(off), "a message that the template adds itself lacks %s, which "+
+					"other headers have\nthe model sees: %s\nrequest: %s", probe.JSON(marker),
 					report.Quote(g.In.Text, off), g.In.Name)
 				return true
 			}

@@ -75,7 +75,8 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 	}
 	tell := func(e turnEnd, of, other string) {
 		at := e.in.Spans[e.message+1].From - 1
-		find(e.in.At(at), "%s before %s does not end with %s, as %s does: %s\nconversation: %s",
+		find(e.in.At(at), "%s before %s does not end with %s, as %s does\nthe model sees: "+
+			"%s\nrequest: %s",
 			of, probe.Article(e.in.Kinds[e.message+1].String()), probe.JSON(ends[0]), other,
 			report.Quote(e.in.Text, at), e.in.Name)
 	}

@@ -162,8 +162,8 @@ func checkSeams(s *probe.Subject, find probe.Finder) bool {
 			side = "before"
 		}
 		forgotten = true
-		find(odd.in.At(max(odd.at-1, 0)), "no line feed stands between the text of %s and the "+
-			"marker %s it, though the texts of others have one there: %s\nconversation: %s",
+		find(odd.in.At(max(odd.at-1, 0)), "no line break stands between the text of %s and "+
+			"the marker %s it, as it does elsewhere\nthe model sees: %s\nrequest: %s",
 			probe.Article(who.String()), side, report.Quote(odd.in.Text, odd.at), odd.in.Name)
 	}
 	return forgotten
@@ -211,8 +211,8 @@ func checkFeeds(s *probe.Subject, find probe.Finder) {
 	}
 	for _, marker := range slices.Sorted(maps.Keys(all)) {
 		if f := all[marker]; f.bare == 1 && len(f.fed) > 3 {
-			find(f.in.At(f.at-1), "a line feed follows %s in all places that write it "+
-				"except this one: %s\nconversation: %s", probe.JSON(marker), report.Quote(f.in.Text,
+			find(f.in.At(f.at-1), "a line break follows %s in all places but this one\nthe "+
+				"model sees: %s\nrequest: %s", probe.JSON(marker), report.Quote(f.in.Text,
 				f.at), f.in.Name)
 		}
 	}

@@ -38,6 +38,7 @@ func checkOrder(s *probe.Subject, find probe.Finder) {
 	one, two, three := strings.Index(text, "NEEDLEONE"), strings.Index(text, "NEEDLETWO"),
 		strings.Index(text, "NEEDLETHREE")
 	if one >= 0 && two >= 0 && three >= 0 && !(one < two && two < three) {
-		find(prompt.At(one), "zz, mm, aa are written in another order: %s", report.Quote(text, one))
+		find(prompt.At(one), "the arguments of a call are written in another order than they "+
+			"came in\nthe model sees: %s", report.Quote(text, one))
 	}
 }

@@ -36,8 +36,8 @@ const awkward = "ü<&'"
 func escaped(find probe.Finder, of string, plain, prompt probe.Rendering) bool {
 	for _, escape := range escapes {
 		if strings.Count(prompt.Text, escape) > strings.Count(plain.Text, escape) {
-			find(prompt.At(strings.LastIndex(prompt.Text, escape)), "in %s %s is written for a "+
-				"character of %q", of, escape, awkward)
+			find(prompt.At(strings.LastIndex(prompt.Text, escape)), "in %s, %s is written in "+
+				"the place of a character of %q", of, escape, awkward)
 			return true
 		}
 	}

@@ -48,11 +48,11 @@ func checkSpellings(s *probe.Subject, find probe.Finder) {
 	text, err := s.WithArguments(sample.ArgumentsText)
 	switch {
 	case err == nil && text.Has(`{"city": "CITYNEEDLE"`):
-		find(object.Of(python), "arguments that come as an object are printed as Python does, and "+
-			"those that come as text as JSON: %s", object.Quote(python))
+		find(object.Of(python), "arguments that come as an object are printed as Python, "+
+			"those that come as text as JSON\nthe model sees: %s", object.Quote(python))
 	case doublyQuoted(s):
-		find(object.Of(python), "arguments are printed as Python does, in an object that is JSON "+
-			"otherwise: %s", object.Quote(python))
+		find(object.Of(python), "arguments are printed as Python, in an object that is JSON "+
+			"otherwise\nthe model sees: %s", object.Quote(python))
 	}
 }
 
@@ -83,8 +83,8 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
 				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[probe.Where(w.Off)] {
 					seen[probe.Where(w.Off)] = true
-					find(probe.Where(w.Off), "%s is printed as Python does: "+
-						"%s\nconversation: %s", r.Path, report.Quote(t.Text, at), t.Name)
+					find(probe.Where(w.Off), "%s is printed as Python, not as JSON\nthe "+
+						"model sees: %s\nrequest: %s", r.Path, report.Quote(t.Text, at), t.Name)
 				}
 			}
 			at += r.Len

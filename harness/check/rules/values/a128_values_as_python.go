@@ -43,7 +43,8 @@ func checkTaggedPython(s *probe.Subject, find probe.Finder) {
 		odd, err := s.WithArguments(sample.Arguments.With("days", form.value))
 		if err == nil && strings.Count(odd.Text, form.printed) >
 			strings.Count(plain.Text, form.printed) {
-			find(odd.Of(form.printed), "%s is written as %s", form.value, form.printed)
+			find(odd.Of(form.printed), "in a call's arguments, %s is written as %s, as "+
+				"Python does", form.value, form.printed)
 			if form.value.Kind() != ordered.Object { // the others are of one sort
 				return
 			}
