@@ -48,9 +48,8 @@ them each engine takes (A050 to A055), and the response_template (A108, A109).
 In any other folder the command looks for model folders and *.jinja files. Errors fail the check,
 warnings and notes do not; docs/reference/rules.md and "assay explain" explain each rule. The comment
 {# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the
-base does so too, and with --untrusted nowhere. The last lines name the templates that are
-tool-capable, which is a condition only with --require-tools, and count the checks that passed and
-failed.
+base does so too, and with --untrusted nowhere. The last lines name the templates that are not
+tool-capable, which is a condition only with --require-tools, and count the findings.
 
 --base judges an edit: templates that differ from that commit are compared with their text there, as
 by "assay diff", under their old name where they were renamed, and each is called identical, safe,
@@ -164,6 +163,7 @@ func (k *checking) run(c *call) error {
 		}
 		k.output.keep(c, r, nil, one.results...)
 		edits, able = append(edits, one.edits...), append(able, one.able...)
+		r.Templates += len(one.sources)
 		if k.output.html != "" && len(names) == 1 { // all of many would fill the memory
 			sources = one.sources
 		}
@@ -174,6 +174,9 @@ func (k *checking) run(c *call) error {
 		}
 		if k.baseline != nil {
 			r.Results = append(r.Results, k.baseline.Settle(r.Results, notExcused...)...)
+		}
+		if k.output.form(c) == formShort {
+			able = nil
 		}
 		r.Conclusions = slices.Concat(able, edits, k.settings.acceptances())
 		if k.seed != 0 {
@@ -408,9 +411,10 @@ type checked struct {
 	able    []string // which template is tool-capable
 }
 
-// judge reports whether a template is tool-capable. Where the limits hid the answer, it prints
+// judge reports whether a template is tool-capable: of one that is, only where the whole is asked
+// for, with how it thinks and how much of it was reached. Where the limits hid the answer, it prints
 // nothing.
-func (one *checked) judge(src subject.Source) {
+func (one *checked) judge(src subject.Source, whole bool) {
 	t, err := src.Compile()
 	var gate engine.Verdict
 	switch {
@@ -428,14 +432,18 @@ func (one *checked) judge(src subject.Source) {
 	case gate.Unverified != nil:
 		able = "yes, but " + gate.Unverified.Error()
 	}
-	one.able = append(one.able, fmt.Sprintf("tool-capable: %s: %s", src.Name, able))
-	if t != nil {
-		one.able = append(one.able, fmt.Sprintf("exercised: %s: %s", src.Name,
-			src.Explored().Summary()))
-		if unset := check.Unset(t); unset != "" {
-			one.able = append(one.able, fmt.Sprintf("thinking: %s: unset is %s", src.Name, unset))
-		}
+	if !whole && gate.Pass() {
+		return
 	}
+	line := fmt.Sprintf("tool-capable: %s: %s", src.Name, able)
+	if whole && t != nil {
+		if unset := check.Unset(t); unset != "" {
+			line += "; thinking unset is " + unset
+		}
+		reached, all := src.Explored().Counts()
+		line += fmt.Sprintf("; requests reached %d of %d outcomes of its branches", reached, all)
+	}
+	one.able = append(one.able, line)
 }
 
 // able is the source that must pass the gate where that is required: the first that does, else the
@@ -622,7 +630,7 @@ func (c *call) service(o check.Options, limits engine.Limits) *pipe.Service {
 func (k *checking) judge(one *checked, sources []subject.Source) {
 	one.sources = sources
 	for _, src := range sources {
-		one.judge(src)
+		one.judge(src, k.output.listed() == rule.Note)
 	}
 	if k.tools && len(sources) > 0 {
 		one.results = append(one.results, check.ToolCapable(able(sources), k.options)...)

@@ -241,12 +241,33 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 	}
 	for _, res := range ofClients {
 		if !slices.ContainsFunc(still, func(s rule.Result) bool { return s.Same(res) }) {
-			res.Text += "\n`assay fix " + src.File + "` mends it"
+			res.Text += "\nhelp: `assay fix " + src.File + "` mends it"
+			res.Fixable = true
 		}
 	}
 	for _, res := range mendable {
-		if slices.ContainsFunc(m.Patches, func(p fix.Patch) bool { return p.Mends(res) }) {
-			res.Text += "\n`assay fix " + src.File + "` mends it"
+		i := slices.IndexFunc(m.Patches, func(p fix.Patch) bool { return p.Mends(res) })
+		if i < 0 {
+			continue
+		}
+		res.Fixable = true
+		res.Text += "\nhelp: `assay fix " + src.File + "` writes\n" + inline(m.Patches[i].Diff(src.Name))
+	}
+}
+
+// inline is the changed lines of a unified diff, the first ones of many.
+func inline(diff string) string {
+	const most = 6
+	var lines []string
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		if (strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+")) &&
+			!strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ ") {
+			lines = append(lines, line)
 		}
 	}
+	if len(lines) > most {
+		lines = append(lines[:most], "  ...")
+	}
+	return strings.Join(lines, "\n")
 }

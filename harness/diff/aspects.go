@@ -369,7 +369,7 @@ func grammarChanged(p *pair, find finder) {
 			}
 			m.AcceptString(sentence)
 			if m.Err() == nil && !m.Done() {
-				shown, caret := visible.Mark(sentence, m.Offset(), sampleWidth)
+				shown, caret := visible.Mark(sentence, m.Offset(), m.Offset()+1, sampleWidth)
 				find(p.turnChange(), "%s\n%s\n%s", c.text, shown, caret)
 				return
 			}

@@ -33,6 +33,9 @@ type Report struct {
 	Noted  int `json:"noted,omitempty"`
 	Warned int `json:"warned,omitempty"`
 	Old    int `json:"old,omitempty"`
+	// Templates is how many templates were judged: what findings are counted in. 0: checks are
+	// counted, which pass or fail.
+	Templates int `json:"templates,omitempty"`
 	// Conclusions sum the results up, in a line each: the gate's verdict on a template, the effect
 	// of an edit.
 	Conclusions []string `json:"conclusions,omitempty"`
@@ -142,6 +145,7 @@ func Merge(shards []*Report) (*Report, error) {
 		merged.Noted += s.Noted
 		merged.Warned += s.Warned
 		merged.Old += s.Old
+		merged.Templates += s.Templates
 		merged.Conclusions = append(merged.Conclusions, s.Conclusions...)
 		for _, declared := range s.Rules {
 			if !slices.Contains(merged.Rules, declared) {

@@ -44,8 +44,8 @@ const (
 var levelColors = [...]string{rule.Note: "\x1b[36m", rule.Warning: "\x1b[33m",
 	rule.Error: "\x1b[1;31m"}
 
-// Text writes findings as compilers do: "file:line:col: warning: the fault [A020]", then the line
-// with a caret and the evidence. Errors come before warnings and these before notes. Findings with
+// Text writes findings as compilers do: "file:line:col: warning[A020]: the fault", then the line
+// with carets and the evidence. Errors come before warnings and these before notes. Findings with
 // one cause, which are of one rule at one place, are told once, with their number. Then come how
 // many notes were left out, the conclusions, and [Report.Line].
 //
@@ -194,11 +194,11 @@ func (p *printer) print(c cause) {
 	if name := visible.Line(p.report.name(res)); name != "" {
 		text = strings.TrimSuffix(name+": "+text, ": ")
 	}
-	if res.Rule != "" {
-		text += " [" + visible.Line(c.rules()) + "]"
-	}
 	if c.times > 1 {
 		text += fmt.Sprintf(" (%d times)", c.times)
+	}
+	if res.Rule != "" {
+		word += "[" + visible.Line(c.rules()) + "]"
 	}
 	place := visible.Line(subject(res))
 	line := fmt.Sprintf("%s: %s: %s", place, word, text)
@@ -213,20 +213,26 @@ func (p *printer) print(c cause) {
 	if p.Short {
 		return
 	}
-	if line, caret, ok := strings.Cut(res.Place.Excerpt, "\n"); ok {
+	if line, carets, ok := strings.Cut(res.Place.Excerpt, "\n"); ok {
 		number := fmt.Sprintf("%5s", lineNumber(res.Place))
-		line, caret := visible.Mark(line, under(line, caret), p.Width-len(number)-len(" | "))
-		fmt.Fprintf(p, "%s | %s\n%s | %s\n", number, line, strings.Repeat(" ", len(number)),
-			p.paint(green, caret))
+		first := strings.IndexByte(carets+"^", '^')
+		line, carets := visible.Mark(line, under(line, first), under(line, len(carets)),
+			p.Width-len(number)-len(" | "))
+		fmt.Fprintf(p, "%[2]s |\n%[1]s | %[3]s\n%[2]s | %[4]s\n", number,
+			strings.Repeat(" ", len(number)), line, p.paint(green, carets))
 	}
 	if evidence == "" {
 		return
 	}
 	for line := range strings.Lines(evidence + "\n") {
 		line = source.Cut(strings.TrimSuffix(line, "\n"), maxLine)
-		folded := "    " + line
+		folded := "      = " + line
+		if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") ||
+			strings.HasPrefix(line, " ") {
+			folded = "        " + line
+		}
 		if p.Width > 0 {
-			folded = visible.Fold(folded, p.Width, "      ")
+			folded = visible.Fold(folded, p.Width, "          ")
 		}
 		switch {
 		case strings.HasPrefix(line, "-"):
@@ -238,9 +244,8 @@ func (p *printer) print(c cause) {
 	}
 }
 
-// under is the byte of a line of an excerpt that the caret below it stands under.
-func under(line, caret string) int {
-	cells := len(caret) - 1
+// under is the byte of a line that stands above a cell of the line below it.
+func under(line string, cells int) int {
 	for i, r := range line {
 		if cells <= 0 {
 			return i
@@ -359,22 +364,33 @@ func (r *Report) suites() []*suite {
 	return all
 }
 
-// Line sums a report up: "N passed, M failed", and "K not judged" where checks that look for errors
+// Line sums a report up. Of templates it counts the findings: "3 errors, 1 warning in 4 templates; 2
+// can be fixed with `assay fix`". Of other checks it is "N passed, M failed", and "K not judged" where checks that look for errors
 // were not. A run is fine where M is 0 and K is not there. In brackets stand the results that fail
 // no run: known failures and findings, findings that are news, and lesser checks that were not
 // judged.
 func (r *Report) Line() string {
 	n := r.Counts()
 	line := fmt.Sprintf("%d passed, %d failed", n[rule.Passed]+n[rule.Found], n[rule.Failed])
+	warnings, notes, old := r.findings()
+	if r.Templates > 0 {
+		line = strings.Replace(counted(n[rule.Failed], "error"), "0 ", "no ", 1)
+		if found := tally(warnings, notes); found != "" {
+			line += ", " + found
+		}
+		warnings, notes = 0, 0
+	}
 	unjudged, others := r.unjudged()
 	if unjudged > 0 {
 		line += fmt.Sprintf(", %d not judged", unjudged)
+	}
+	if r.Templates > 0 {
+		line += " in " + counted(r.Templates, "template")
 	}
 	var more []string
 	if n[rule.Known] > 0 {
 		more = append(more, counted(n[rule.Known], "known failure"))
 	}
-	warnings, notes, old := r.findings()
 	if old > 0 {
 		more = append(more, counted(old, "known finding"))
 	}
@@ -387,7 +403,20 @@ func (r *Report) Line() string {
 	if len(more) > 0 {
 		line += " (" + strings.Join(more, ", ") + ")"
 	}
+	if fixable := r.fixable(); fixable > 0 {
+		line += fmt.Sprintf("; %d can be fixed with `assay fix`", fixable)
+	}
 	return line
+}
+
+// fixable counts the findings that are news and have a patch.
+func (r *Report) fixable() (n int) {
+	for i := range r.Results {
+		if res := &r.Results[i]; res.Fixable && res.News() {
+			n++
+		}
+	}
+	return n
 }
 
 // tally counts warnings and notes; "" where there are none.
@@ -425,10 +454,10 @@ func Read(r io.Reader) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a report of assay (--format json writes one): %w", err)
 	}
-	if min(report.Passed, report.Noted, report.Warned, report.Old) < 0 {
+	if min(report.Passed, report.Noted, report.Warned, report.Old, report.Templates) < 0 {
 		return nil, fmt.Errorf("not a report of assay (--format json writes one): \"passed\" is "+
-			"%d, \"noted\" %d, \"warned\" %d and \"old\" %d", report.Passed, report.Noted,
-			report.Warned, report.Old)
+			"%d, \"noted\" %d, \"warned\" %d, \"old\" %d and \"templates\" %d", report.Passed,
+			report.Noted, report.Warned, report.Old, report.Templates)
 	}
 	return report, nil
 }

@@ -169,7 +169,8 @@ func Place(src subject.Source, err error) (rule.Place, string) {
 
 // PlaceAt returns the place of a byte offset of a template.
 func PlaceAt(src subject.Source, off int) rule.Place {
-	at := rule.At(src.File, src.Places(), off)
+	from, to := src.Extent(off)
+	at := rule.At(src.File, src.Places(), off).Underlined(src.Places(), from, to)
 	// the file has the template as a string
 	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok {
 		at.Part = fmt.Sprintf("%s:%d:%d", part, at.Line, at.Col)

@@ -51,7 +51,7 @@ type Place struct {
 	Line int    `json:"line,omitempty"` // 1-based
 	Col  int    `json:"col,omitempty"`  // 1-based, in runes
 	Part string `json:"part,omitempty"` // where in a template that the file has as a string: chat_template:3:5
-	// Excerpt is the line, and below it a caret under the place; a long line is cut. "" where the
+	// Excerpt is the line, and below it carets under the place; a long line is cut. "" where the
 	// text is not at hand.
 	Excerpt string `json:"excerpt,omitempty"`
 }
@@ -62,6 +62,16 @@ func At(file string, src *source.Source, off int) Place {
 	excerpt := strings.ReplaceAll(src.Excerpt(off), "\n    ", "\n")
 	return Place{File: file, Line: pos.Line, Col: pos.Col,
 		Excerpt: strings.TrimPrefix(excerpt, "    ")}
+}
+
+// Underlined returns the place with carets under a stretch of its line, from one byte of a text up
+// to another.
+func (p Place) Underlined(src *source.Source, from, to int) Place {
+	at := At(p.File, src, from)
+	line, caret, _ := strings.Cut(at.Excerpt, "\n")
+	room := source.Cells(line) - len(caret) // after the first caret
+	p.Excerpt = at.Excerpt + strings.Repeat("^", max(0, min(source.Cells(src.Text[from:to])-1, room)))
+	return p
 }
 
 func (p Place) String() string {
@@ -86,6 +96,7 @@ type Result struct {
 	Severity Severity `json:"severity"`
 	Place    Place    `json:"place"`
 	Text     string   `json:"text,omitempty"`    // the fault in a line; further lines are evidence
+	Fixable  bool     `json:"fixable,omitempty"` // a patch that was proven mends it
 	Details  []Detail `json:"details,omitempty"` // of its cases, where a page is wanted
 	// Old reports whether a finding, or a lesser check that was not judged, is no news: an earlier
 	// version has it. It is counted and not told.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
+	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -36,6 +37,7 @@ type Source struct {
 	unreachable func() map[reach.Outcome]string
 	grammar     func() *conversation.Grammar
 	explored    func() *conversation.Exploration
+	extents     func() extents
 	places      *source.Source // the text, which finds its positions once
 }
 
@@ -112,6 +114,13 @@ func (s Source) with(c compiler) Source {
 	places := s.places
 	s.unreachable = sync.OnceValue(func() map[reach.Outcome]string {
 		return reach.Unreachable(places)
+	})
+	s.extents = sync.OnceValue(func() extents {
+		tree, spans, err := syntax.ParseSpans(places)
+		if err != nil {
+			return extents{}
+		}
+		return extents{tree, spans}
 	})
 	s.compile = sync.OnceValues(func() (*engine.Template, error) { return c(src) })
 	s.grammar = sync.OnceValue(func() *conversation.Grammar {

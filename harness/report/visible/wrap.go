@@ -77,9 +77,10 @@ func fitting(runes []rune, room int) int {
 	return len(runes)
 }
 
-// Mark returns a line and a caret under a byte of it, both made visible and no wider than width
-// cells; 0 is any width. Three dots stand for the text that is left out at either side.
-func Mark(line string, at, width int) (shown, caret string) {
+// Mark returns a line and carets under it, from one byte of it up to another, both made visible and
+// no wider than width cells; 0 is any width. Three dots stand for the text that is left out at
+// either side.
+func Mark(line string, at, to, width int) (shown, carets string) {
 	before, after := []rune(Line(line[:at])), []rune(Line(line[at:]))
 	left, right := "", ""
 	const dots = "..."
@@ -96,8 +97,10 @@ func Mark(line string, at, width int) (shown, caret string) {
 			after, right = after[:fitting(after, room-len(dots))], dots
 		}
 	}
+	marked := min(source.Cells(Line(line[at:min(max(at, to), len(line))])), source.Cells(string(after)))
 	return left + string(before) + string(after) + right,
-		strings.Repeat(" ", len(left)+source.Cells(string(before))) + "^"
+		strings.Repeat(" ", len(left)+source.Cells(string(before))) +
+			strings.Repeat("^", max(marked, 1))
 }
 
 // fittingEnd is how many characters of the end of a text fit into a number of cells.

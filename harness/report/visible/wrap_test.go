@@ -27,23 +27,25 @@ func TestFold(t *testing.T) {
 func TestMark(t *testing.T) {
 	long := strings.Repeat("a", 50) + "X" + strings.Repeat("b", 50)
 	for _, c := range []struct {
-		line      string
-		at, width int
-		want, bar string
+		line          string
+		at, to, width int
+		want, bar     string
 	}{
-		{"ab X", 3, 0, "ab X", "   ^"},
-		{"\u200bX", 3, 0, `\u200bX`, "      ^"},
-		{"日\tX", 4, 0, `日\tX`, "    ^"},
-		{long, 50, 30, "...aaaaaaaaaaaaaaaaaXbbbbbb...", "                    ^"},
-		{long, 2, 20, "aaaaaaaaaaaaaaaaa...", "  ^"},
+		{"ab X", 3, 4, 0, "ab X", "   ^"},
+		{"ab XY Z", 3, 5, 0, "ab XY Z", "   ^^"},
+		{"\u200bX", 3, 4, 0, `\u200bX`, "      ^"},
+		{"日\tX", 4, 5, 0, `日\tX`, "    ^"},
+		{long, 50, 51, 30, "...aaaaaaaaaaaaaaaaaXbbbbbb...", "                    ^"},
+		{long, 50, 90, 30, "...aaaaaaaaaaaaaaaaaXbbbbbb...", "                    ^^^^^^^"},
+		{long, 2, 3, 20, "aaaaaaaaaaaaaaaaa...", "  ^"},
 	} {
-		got, bar := visible.Mark(c.line, c.at, c.width)
+		got, bar := visible.Mark(c.line, c.at, c.to, c.width)
 		if got != c.want || bar != c.bar {
 			t.Errorf("%q at %d in %d:\n%s\n%s\nwant\n%s\n%s", c.line, c.at, c.width, got, bar,
 				c.want, c.bar)
 		}
 		for width := 13; width < 120; width++ {
-			got, bar := visible.Mark(c.line, c.at, width)
+			got, bar := visible.Mark(c.line, c.at, c.to, width)
 			under := strings.Index(bar, "^")
 			if source.Cells(got) > width || under >= width {
 				t.Errorf("%q at %d is %d cells wide in %d, the caret at %d", c.line, c.at,
