@@ -163,7 +163,7 @@ func (k *checking) run(c *call) error {
 		}
 		k.output.keep(c, r, nil, one.results...)
 		edits, able = append(edits, one.edits...), append(able, one.able...)
-		r.Templates += len(one.sources)
+		r.Templates += max(len(one.sources), 1)
 		if k.output.html != "" && len(names) == 1 { // all of many would fill the memory
 			sources = one.sources
 		}

@@ -57,14 +57,14 @@ func TestText(t *testing.T) {
 		want string
 	}{
 		{"long", nil, report.TextOptions{Least: rule.Warning},
-			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n    2 | {{ broken }}\n      |    ^\n    evidence\n    - was: \"a\"\n    + is:  \"b\"\n" +
-				"a.jinja: warning: odd: it is odd [A002]\n2 notes not shown; --notes lists " +
+			"a.jinja:2:3: error[A001]: it, broke: 100% <b>\\u0001\n      |\n    2 | {{ broken }}\n      |    ^^^^^^\n      = evidence\n        - was: \"a\"\n        + is:  \"b\"\n" +
+				"a.jinja: warning[A002]: odd: it is odd\n2 notes not shown; --notes lists " +
 				"them\nsupports tools: a.jinja: yes\\u0001\n" + counts},
 		{"short", nil, report.TextOptions{Least: rule.Warning, Short: true},
-			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\na.jinja: warning: odd: it is odd [A002]\n2 notes not shown; --notes lists them\n" +
+			"a.jinja:2:3: error[A001]: it, broke: 100% <b>\\u0001\na.jinja: warning[A002]: odd: it is odd\n2 notes not shown; --notes lists them\n" +
 				"supports tools: a.jinja: yes\\u0001\n" + counts},
 		{"errors", nil, report.TextOptions{Least: rule.Error, Short: true},
-			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n1 warning, 2 notes not shown; --notes lists them\nsupports tools: a.jinja: yes\\u0001\n" + counts},
+			"a.jinja:2:3: error[A001]: it, broke: 100% <b>\\u0001\n1 warning, 2 notes not shown; --notes lists them\nsupports tools: a.jinja: yes\\u0001\n" + counts},
 		{"not judged", func(r *report.Report) {
 			r.Results = []rule.Result{{Suite: "a.jinja", Rule: "A003", Status: rule.Unjudged},
 				{Suite: "a.jinja", Rule: "A004", Status: rule.Unjudged}}
@@ -73,22 +73,28 @@ func TestText(t *testing.T) {
 			"2 notes and 2 checks that could not be judged not shown; --notes lists them\n" +
 				"2 passed, 0 failed (2 notes, 2 not judged)\n"},
 		{"quiet", nil, report.TextOptions{Least: rule.Error, Short: true, Quiet: true},
-			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n" + counts},
+			"a.jinja:2:3: error[A001]: it, broke: 100% <b>\\u0001\n" + counts},
 		{"quiet and well", func(r *report.Report) { r.Results = r.Results[:1] }, report.TextOptions{Least: rule.Error, Quiet: true}, ""},
 		{"the worst first, one cause once", func(r *report.Report) {
 			r.Results = []rule.Result{r.Results[2], r.Results[2], r.Results[1], r.Results[0],
 				r.Results[1]}
 			r.Noted, r.Conclusions, r.Verdict = 0, nil, "rejected"
 		}, report.TextOptions{Short: true, Verbose: true},
-			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001] (2 times)\na.jinja: warning: odd: it is odd [A002] (2 times)\na.jinja: ok: fine\nrejected\n"},
+			"a.jinja:2:3: error[A001]: it, broke: 100% <b>\\u0001 (2 times)\na.jinja: warning[A002]: odd: it is odd (2 times)\na.jinja: ok: fine\nrejected\n"},
 		{"a narrow terminal", func(r *report.Report) {
 			r.Results, r.Noted,
 				r.Conclusions = r.Results[1:2], 0, nil
 		}, report.TextOptions{Short: true, Width: 30},
-			"a.jinja:2:3: error: it, broke:\n    100% <b>\\u0001 [A001]\n0 passed, 1 failed\n"},
+			"a.jinja:2:3: error[A001]: it,\n    broke: 100% <b>\\u0001\n0 passed, 1 failed\n"},
+		{"templates", func(r *report.Report) {
+			r.Results[1].Fixable, r.Conclusions, r.Templates = true, nil, 2
+		}, report.TextOptions{Least: rule.Error, Short: true},
+			"a.jinja:2:3: error[A001]: it, broke: 100% <b>\\u0001\n1 warning, 2 notes not shown; " +
+				"--notes lists them\n1 error, 1 warning, 2 notes in 2 templates (1 known failure); " +
+				"1 can be fixed with `assay fix`\n"},
 	} {
 		r := sample()
-		r.Results[1].Place.Excerpt = "{{ broken }}\n   ^"
+		r.Results[1].Place.Excerpt = "{{ broken }}\n   ^^^^^^"
 		r.Results[1].Text += "\n- was: \"a\"\n+ is:  \"b\""
 		r.Noted, r.Conclusions = 2, []string{"supports tools: a.jinja: yes\x01"}
 		if c.edit != nil {
@@ -101,7 +107,7 @@ func TestText(t *testing.T) {
 	r := sample()
 	r.Results[1].Text += "\n- was: \"a\"\n+ is:  \"b\""
 	got := text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Color: true}) })
-	expect(t, got, "\x1b[1ma.jinja:2:3:\x1b[0m \x1b[1;31merror:\x1b[0m it, broke", "\x1b[31m    - was: \"a\"\x1b[0m\n\x1b[32m    + is:  \"b\"\x1b[0m\n")
+	expect(t, got, "\x1b[1ma.jinja:2:3:\x1b[0m \x1b[1;31merror[A001]:\x1b[0m it, broke", "\x1b[31m        - was: \"a\"\x1b[0m\n\x1b[32m        + is:  \"b\"\x1b[0m\n")
 }
 
 func TestBrief(t *testing.T) {
@@ -155,12 +161,12 @@ func TestOld(t *testing.T) {
 	told := text(t, func(w io.Writer) error {
 		return r.Text(w, report.TextOptions{Least: rule.Note, Short: true})
 	})
-	if want := "a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n" + line + "\n"; told != want {
+	if want := "a.jinja:2:3: error[A001]: it, broke: 100% <b>\\u0001\n" + line + "\n"; told != want {
 		t.Errorf("got %q, want %q", told, want)
 	}
 	expect(t, text(t, func(w io.Writer) error {
 		return r.Text(w, report.TextOptions{Least: rule.Note, Short: true, Verbose: true})
-	}), "a.jinja: known: odd: it is odd [A002]\n", "a.jinja: known: lesser: nobody knows [A003]\n")
+	}), "a.jinja: known[A002]: odd: it is odd\n", "a.jinja: known[A003]: lesser: nobody knows\n")
 	for name, form := range map[string]string{"annotations": text(t, annotations(r)),
 		"SARIF": text(t, r.SARIF)} {
 		if strings.Contains(form, "odd") || strings.Contains(form, "nobody") {
