@@ -9,7 +9,7 @@ import (
 var TooCostly = &probe.Rule{
 	Rule: rule.Rule{
 		ID: probe.TooCostly, Name: "too-costly", Severity: rule.Error, Harm: rule.Crashed,
-		Short: "The renders of all checks together take more steps than allowed.",
+		Short: "Rendering the requests of all checks takes more steps than allowed.",
 		Damage: "A request keeps the server busy for long; the findings about the template are " +
 			"incomplete, so nothing else is reported of it.",
 		Fix: "Look for loops over loops. An honest template takes some ten thousand steps; " +

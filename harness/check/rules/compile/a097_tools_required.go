@@ -10,11 +10,11 @@ import (
 var ToolsRequired = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A097", Name: "tools-required", Severity: rule.Error, Harm: rule.Refused,
-		Short: "The template must serve tools (--require-tools) and does not: it is not " +
-			"tool-capable, or not verified.",
+		Short: "The template must serve tools (--require-tools) and does not: it leaves out " +
+			"tools or calls, or its calls cannot be read back.",
 		Damage: "Whoever serves the model for agents finds out by their failures.",
-		Fix: "Describe the tools in the prompt and replay the calls; `assay caps` shows which " +
-			"of the two is missing.",
+		Fix: "Describe the tools in the prompt and write the calls of the history; `assay " +
+			"caps` shows which of the two is missing.",
 	},
 	Group:          probe.GroupLint,
 	Unsuppressible: true,

@@ -23,8 +23,7 @@ var ThresholdNotExercised = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A141", Name: "threshold-not-exercised", Severity: rule.Warning, Harm: rule.Style,
 		Short: "A condition on a number had the same outcome in all requests that were tried, " +
-			"long ones too, or none of these wrote a sentence that the template chooses as a " +
-			"value.",
+			"long ones too, or no request made the template write one of its texts.",
 		Damage: "Nobody has seen the prompt beyond the threshold, or with the sentence.",
 		Fix: "Read the lines that it guards, and try a request of that size; `assay coverage` " +
 			"shows what reaches them.",

@@ -17,7 +17,8 @@ import (
 var GenerationPromptDiffers = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A019", Name: "generation-prompt-differs", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The generation prompt is not how the template begins the same turn in the history.",
+		Short: "The end of the prompt is not how the template begins the same answer in the " +
+			"history.",
 		Damage: "The prompt of the next turn does not start with this one, so that all of it is " +
 			"processed again.",
 		Fix: "Write after the header of a turn in the history the text that the generation " +

@@ -14,7 +14,7 @@ import (
 var HistoryRewritten = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A020", Name: "history-rewritten", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "A turn is rendered differently once another one follows it.",
+		Short: "A message is written differently once another one follows it.",
 		Damage: "Every turn changes the prompt near its start; caches miss and long conversations " +
 			"crawl.",
 		Fix: "Render a turn the same wherever it stands; let the client leave reasoning out if " +

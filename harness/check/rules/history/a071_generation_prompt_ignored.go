@@ -21,7 +21,7 @@ import (
 var GenerationPromptIgnored = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A071", Name: "generation-prompt-ignored", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The model's header ends the prompt whether a generation prompt is asked for or " +
+		Short: "The assistant's header ends the prompt whether add_generation_prompt is set or " +
 			"not, or never does.",
 		Damage: "Where none was asked for, training texts end in an empty answer; where one was, " +
 			"the model goes on with the user's turn.",

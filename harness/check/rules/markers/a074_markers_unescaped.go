@@ -23,8 +23,8 @@ import (
 var MarkersUnescaped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A074", Name: "markers-unescaped", Severity: rule.Note, Harm: rule.Misread,
-		Short: "A text of the request that spells the template's markers reaches the prompt as " +
-			"it is, and can forge a turn.",
+		Short: "Text of a request that spells the template's markers reaches the prompt as it " +
+			"is, and can pass for a new message.",
 		Damage: "Who controls a web page that a tool reads can end its turn and speak as the user " +
 			"or the system.",
 		Fix: "Nearly no template can help it; tokenise the prompt in pieces, so that texts of " +

@@ -16,8 +16,7 @@ var ToolsTemplateNotTaken = &Rule{
 		ID: "A051", Name: "tools-template-not-taken", Severity: rule.Warning, Harm: rule.Lost,
 		Short: "For requests with tools an engine takes a template without tool support, though " +
 			"the model has one with it.",
-		Damage: "The model is never told of its tools there, and the gate rejects a model that " +
-			"works elsewhere.",
+		Damage: "The model is never told of its tools there, though it works elsewhere.",
 		Fix: "Make the default template support tools, or put the one that does where that " +
 			"engine looks.",
 	},

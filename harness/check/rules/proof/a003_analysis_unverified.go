@@ -15,11 +15,11 @@ import (
 var AnalysisUnverified = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A003", Name: "analysis-unverified", Severity: rule.Error, Harm: rule.Misread,
-		Short: "The text that the template writes for a message is not read back as that " +
-			"message, or the format that was found spells it otherwise.",
+		Short: "The text that the template writes for an answer is not read back as that " +
+			"answer.",
 		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
-		Fix: "`assay analyze --explain` shows each comparison's finding; CONTRIBUTING " +
-			"describes the remedy where it misses something.",
+		Fix: "Write each part of an answer in one way, with markers that no other part has. " +
+			"`assay analyze --explain TEMPLATE` shows which marker was found where.",
 	},
 	Group: probe.GroupVerify,
 	Find:  checkVerified,

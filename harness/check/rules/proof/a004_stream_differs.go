@@ -15,8 +15,8 @@ import (
 var StreamDiffers = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A004", Name: "stream-differs", Severity: rule.Error, Harm: rule.Misread,
-		Short: "A message depends on how the output is cut into chunks, or the deltas break the " +
-			"protocol.",
+		Short: "An answer is read otherwise when it is streamed in small pieces than as a " +
+			"whole.",
 		Damage: "Clients that stream see another answer than clients that do not, or a broken one.",
 		Fix:    "This is a bug of the engine: please report it with the template.",
 	},

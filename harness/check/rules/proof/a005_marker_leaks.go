@@ -18,7 +18,8 @@ import (
 var MarkerLeaks = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A005", Name: "marker-leaks", Severity: rule.Error, Harm: rule.Misread,
-		Short:  "A marker of the format shows up in the content or the reasoning of a message.",
+		Short: "A marker, such as <think>, shows up in the text or the reasoning that users " +
+			"read.",
 		Damage: "Users read <think> or [TOOL_CALLS] in the answer.",
 		Fix: "`assay analyze` lists the markers; one of them is written in more than one way, " +
 			"or not always.",

@@ -13,9 +13,10 @@ import (
 var GrammarRejectsTurn = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A006", Name: "grammar-rejects-turn", Severity: rule.Error, Harm: rule.Misread,
-		Short: "The grammar does not take a call as the template itself writes it.",
-		Damage: "Constrained decoding forces the model off the spelling it was trained on, or " +
-			"fails.",
+		Short: "The grammar that holds a model to the format of calls refuses a call as the " +
+			"template writes it.",
+		Damage: "A server that constrains the output forces the model off the form that it was " +
+			"trained on, or fails.",
 		Fix: "Close in every branch each marker that it opens. If it does, this is a bug of " +
 			"the engine: please report it with the template.",
 	},

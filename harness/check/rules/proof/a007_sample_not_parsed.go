@@ -19,7 +19,7 @@ import (
 var SampleNotParsed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A007", Name: "sample-not-parsed", Severity: rule.Error, Harm: rule.Misread,
-		Short:  "A sentence of the grammar is not parsed as calls.",
+		Short:  "A call that the grammar for calls allows is not read as a call.",
 		Damage: "An answer that was constrained to be a call arrives as content.",
 		Fix:    "This is a bug of the engine: please report it with the template.",
 	},

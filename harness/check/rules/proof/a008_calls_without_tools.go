@@ -10,7 +10,8 @@ import (
 var CallsWithoutTools = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A008", Name: "calls-without-tools", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "Calls are replayed, but tools are never described to the model.",
+		Short: "The calls of the history are written, but the request's tools are never " +
+			"described to the model.",
 		Damage: "The model is asked to call functions that it has not been told of.",
 		Fix:    "Write the tools into the prompt when there are any.",
 	},

@@ -14,8 +14,8 @@ import (
 var ShapeDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A037", Name: "shape-dropped", Severity: rule.Note, Harm: rule.Lost,
-		Short: "The template does not write a part of some messages, so that nothing shows how " +
-			"the model spells it.",
+		Short: "The template leaves out a part of some answers, so that nothing shows how the " +
+			"model writes it.",
 		Damage: "The history that the model sees lacks its own words: content beside calls, say.",
 		Fix: "Write every part of a message; if the template leaves one out on purpose, there " +
 			"is nothing to do.",

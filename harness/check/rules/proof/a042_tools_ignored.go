@@ -9,9 +9,9 @@ import (
 var ToolsIgnored = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A042", Name: "tools-ignored", Severity: rule.Note, Harm: rule.Lost,
-		Short: "The template describes no tools, and writes no calls.",
+		Short: "The template writes neither tools nor calls.",
 		Damage: "Requests with tools are answered as if they had none: the model has not been " +
-			"told of them. The gate rejects the model.",
+			"told of them.",
 		Fix: "If the model can call tools, write them into the prompt as it was trained to " +
 			"read them; otherwise there is nothing to do.",
 	},

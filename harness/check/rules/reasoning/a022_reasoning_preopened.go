@@ -15,8 +15,8 @@ var ReasoningPreopened = &probe.Rule{
 		Short: "The generation prompt opens the reasoning block.",
 		Damage: "The output has an end marker and no start; servers that look for both lose the " +
 			"reasoning or show the marker.",
-		Fix: "Nothing, if the server reads the prompt's tail together with the output; see the " +
-			"prefill in `assay render --explain`.",
+		Fix: "Nothing, if the server reads the end of the prompt together with the output; " +
+			"`assay render --explain` shows that end.",
 	},
 	Group: probe.GroupLint,
 	Find:  checkPreopened,

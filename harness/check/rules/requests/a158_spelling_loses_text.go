@@ -13,8 +13,8 @@ import (
 var SpellingLosesText = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A158", Name: "spelling-loses-text", Severity: rule.Error, Harm: rule.Lost,
-		Short: "In one spelling of a request that clients send a text of it is lost or " +
-			"doubled, though in a plainer one that says the same it is there once.",
+		Short: "A text of a request is lost or doubled in one form that clients send, though " +
+			"it is there once in a plainer form that says the same.",
 		Damage: "An answer that comes back with \"tool_calls\": [] vanishes from the history: " +
 			"the model does not know what it said.",
 		Fix: "Decide by the value of a member and not by its presence, and write all parts " +

@@ -17,7 +17,7 @@ import (
 var TurnNotOpened = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A059", Name: "turn-not-opened", Severity: rule.Error, Harm: rule.Glued,
-		Short:  "A turn is closed, and the next message follows without a header.",
+		Short:  "A message is closed, and the next one follows without a header.",
 		Damage: "The message belongs to nobody: the model has never seen text between two turns.",
 		Fix:    "Write the header of the turn in this place, too, or do not close the one before.",
 	},

@@ -21,7 +21,8 @@ import (
 var HeaderWithoutRole = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A120", Name: "header-without-role", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The header of a turn does not say who speaks, though the headers of others do.",
+		Short: "The header of a message does not say who speaks, though the headers of others " +
+			"do.",
 		Damage: "The model has never seen such a turn: it takes a question for its own words, or " +
 			"a result for a question.",
 		Fix: "Write the role in every header.",
