@@ -30,6 +30,8 @@ type Model struct {
 	vocab *C.struct_llama_vocab
 	users int  // contexts, and 1 until Close
 	done  bool // Close was called
+
+	offloaded bool // some layers, with what they keep of a context, are in a GPU's memory
 }
 
 // Context is a sequence that is being written.
@@ -125,7 +127,8 @@ func Load(ctx context.Context, path string, o ModelOptions) (*Model, error) {
 	if c == nil {
 		return nil, fail(ErrModel, path, &e)
 	}
-	return &Model{c: c, vocab: C.llama_model_get_vocab(c), users: 1}, nil
+	return &Model{c: c, vocab: C.llama_model_get_vocab(c), users: 1,
+		offloaded: o.GPULayers != 0}, nil
 }
 
 // Close frees the model once its contexts are closed as well.
@@ -398,12 +401,14 @@ func (m *Model) NewContext(o ContextOptions) (*Context, error) {
 // tokenBytes is the least memory that a layer needs for a token, in bytes.
 const tokenBytes = 64
 
-// fits refuses a context that cannot fit the machine's memory, which the library would fill before
-// it noticed.
+// fits refuses a context that cannot fit the memory it would lie in, which the library would fill
+// before it noticed.
 func (m *Model) fits(size int) error {
 	var memory uint64
 	for _, d := range Devices() {
-		memory += d.Total
+		if m.offloaded || !d.GPU {
+			memory += d.Total
+		}
 	}
 	if need := uint64(size) * tokenBytes * uint64(C.llama_model_n_layer(m.c)); memory > 0 &&
 		need > memory {
