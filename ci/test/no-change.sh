@@ -10,7 +10,13 @@ git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | t
 cd "$scratch"
 git init -q && git add -A && git -c user.name=ci -c user.email=ci@localhost commit -q -m scratch
 export GOFLAGS="${GOFLAGS:-} -timeout=1h" # on a busy machine they take long
-if ! { ASSAY_VENDOR=$vendor go test ./harness/corpus/script ./golden -update && go test ./engine/codegen -run "TestForms|TestRequests" -update && go test ./ci -run 'TestRulesPage|TestAPI|TestEmbedding' -update; } >update.log 2>&1; then
+update() {
+  ASSAY_VENDOR=$vendor go test ./harness/corpus/script ./golden -update &&
+    go test ./engine/codegen -run 'TestForms|TestRequests' -update &&
+    go test ./harness/check/config -run TestSchema -update &&
+    go test ./ci -run 'TestRulesPage|TestAPI|TestEmbedding' -update
+}
+if ! update >update.log 2>&1; then
   tail -40 update.log
   echo "no-change: updating failed; run \`make update\` to see more" >&2
   exit 1
