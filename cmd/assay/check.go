@@ -33,9 +33,7 @@ import (
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/report/safefile"
 	"github.com/goassay/assay/harness/report/spelling"
-	"github.com/goassay/assay/harness/serve/live"
 	"github.com/goassay/assay/harness/serve/pipe"
-	"github.com/goassay/assay/harness/serve/provider"
 )
 
 var checkCommand = command{
@@ -687,70 +685,4 @@ func clientsNamed(names []string) ([]clients.Client, error) {
 		list = append(list, client)
 	}
 	return list, nil
-}
-
-var explainCommand = command{
-	group: judging, name: "explain", args: "RULE", takes: arity{1, 1, "a rule"},
-	files: words(ruleNames),
-	short: "explain a rule: its damage and its fix",
-	long: "RULE is an id, such as A012, D004 of changes or S014 of servers, or a name, such as " +
-		"null-content-printed. \"all\" prints every rule.",
-	setup: func(flags *flagSet) func(*call) error {
-		json := flags.Bool("json", false, "print JSON")
-		return func(c *call) error {
-			return explain(c, *json)
-		}
-	},
-}
-
-// books have all rules: those of templates, of edits and of servers.
-func books() []*rule.Book {
-	return []*rule.Book{check.Book(), diff.Book(), live.Book(), provider.Book()}
-}
-
-func explain(c *call, json bool) error {
-	if c.args[0] == allRules {
-		return explainAll(c, json)
-	}
-	for _, book := range books() {
-		r, ok := book.Lookup(c.args[0])
-		switch {
-		case !ok:
-		case json:
-			return writeJSON(c.stdout, r)
-		default:
-			_, err := fmt.Fprint(c.stdout, strings.TrimPrefix(r.Markdown(), "## "))
-			return err
-		}
-	}
-	return fmt.Errorf("there is no rule %q%s; `assay "+
-		"explain all` lists them", c.args[0], spelling.Meant(c.args[0], ruleNames()))
-}
-
-func explainAll(c *call, json bool) error {
-	var rules []rule.Rule
-	var pages []string
-	for _, book := range books() {
-		rules = append(rules, book.Rules...)
-		pages = append(pages, book.Manual())
-	}
-	if json {
-		return writeJSON(c.stdout, rules)
-	}
-	_, err := fmt.Fprint(c.stdout, strings.Join(pages, "\n"))
-	return err
-}
-
-// allRules is the argument of explain that means every rule.
-const allRules = "all"
-
-// ruleNames names every rule, and all.
-func ruleNames() []string {
-	names := []string{allRules}
-	for _, book := range books() {
-		for _, r := range book.Rules {
-			names = append(names, r.ID, r.Name)
-		}
-	}
-	return names
 }

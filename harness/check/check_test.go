@@ -274,9 +274,9 @@ var faults = []fault{
 func TestOneCause(t *testing.T) {
 	const name, rest = `{{ call.function.name }}`, `{{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}`
 	for _, c := range []struct{ call, want, not string }{
-		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "call: read back as something else: ", ""},
-		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "call: read back as something else: ", ""},
-		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "call: cannot be read back: ", "turn:"},
+		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "an answer with call is not read back as the template writes it\nit is read as something else: ", ""},
+		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "an answer with call is not read back as the template writes it\nit is read as something else: ", ""},
+		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "an answer with call is not read back as the template writes it\nit cannot be read back: ", "the template writes:"},
 	} {
 		got, findings := broken(t,
 			subject.New("test.jinja", strings.Replace(chat, jsonCall, c.call, 1)), check.Options{})
@@ -338,7 +338,7 @@ func TestTextTwice(t *testing.T) {
 		`<tools></tools>{{ messages[0].content }}{% endif %}`
 	got, findings := broken(t, subject.New("test.jinja", twice+chat),
 		check.Options{Only: []string{"A122"}})
-	if got != "A122" || !strings.HasPrefix(findings[0].Text, `nothing stands between "<tools>"`) {
+	if got != "A122" || !strings.HasPrefix(findings[0].Text, `nothing is written between "<tools>"`) {
 		t.Errorf("breaks %q\n%+v", got, findings)
 	}
 }
@@ -527,9 +527,9 @@ func TestInjection(t *testing.T) {
 	const plain = "{% for m in messages %}{{ m.role + ': ' + m.content + '\n\n' }}{% endfor %}" +
 		"{% if add_generation_prompt %}assistant: {% endif %}"
 	for text, want := range map[string][]string{
-		chat: {"of 7 markers arrive", "forged in a user's text, a system message, ",
+		chat: {"of 7 markers of messages reach", "within: a user's text, a system message, ",
 			"a tool's result", "with the prompt of two messages to the byte: \"<|", "segments stop it: "},
-		plain: {"forged in a user's text, a system message, an answer in the history",
+		plain: {"within: a user's text, a system message, an answer in the history",
 			`to the byte: "\n\nuser: "`, "segments stop it where the vocabulary has its markers"},
 		strings.ReplaceAll(chat, "message.content }}",
 			"message.content | replace('<', '(') }}"): nil,
@@ -539,7 +539,7 @@ func TestInjection(t *testing.T) {
 			check.Options{Only: []string{"A074"}}) {
 			got += res.Text
 		}
-		if want == nil && strings.Contains(got, "forged in a user's text") {
+		if want == nil && strings.Contains(got, "within: a user's text") {
 			t.Errorf("%q, want no user's text", got)
 		}
 		for _, part := range want {

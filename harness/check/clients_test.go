@@ -23,7 +23,7 @@ func TestClients(t *testing.T) {
 			"A095", "messages[1] (assistant) has null content; it is rendered with " +
 				"an empty string"},
 		{"null content printed", `{{ m.content }}`, `[{"role": "user", "content": "Pilova?"}, CALL]`,
-			"A096", "messages[1].content is printed as Python does"},
+			"A096", "messages[1].content is printed as Python, not as JSON"},
 		{"parts", `{{ m.content + '' }}`, `[{"role": "system", "content": [{"type": "text", "text": "Velano."}]}, {"role": "user", "content": "Pilova?"}]`,
 			"A095", "messages[0] (system) has content in parts; it is rendered as one text"},
 		{"an image", `{{ m.content + '' }}`, `[{"role": "user", "content": [{"type": "text", "text": "Pilova?"}, {"type": "image_url", "image_url": {"url": "https://example.org/a"}}]}]`,
@@ -42,7 +42,7 @@ func TestClients(t *testing.T) {
 				"has a call's id; it is rendered with ids of nine"},
 		{"a lost developer", `{% if m.role != 'developer' %}` + content + `{% endif %}`,
 			`[{"role": "developer", "content": "Velano."}, {"role": "user", "content": "Pilova?"}]`,
-			"A096", "messages[0].content does not reach the prompt"},
+			"A096", "a request by made-up loses messages[0].content"},
 		{"nothing helps", `{% if m.tool_calls %}{{ m.nothing.there }}{% endif %}` + content,
 			`[{"role": "user", "content": "Pilova?"}, CALL]`,
 			"A095", "no other form of a message or a tool is rendered"},
@@ -99,7 +99,7 @@ func TestClientsTogether(t *testing.T) {
 			}
 		}
 		if len(found) != 1 || found[0].Rule != rules ||
-			!strings.HasSuffix(found[0].Text, "\nthe same with two 1, three 1") {
+			!strings.HasSuffix(found[0].Text, "\nthe same: two 1, three 1") {
 			t.Errorf("found %+v, want one finding of %s with all clients", found, rules)
 		}
 	}

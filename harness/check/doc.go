@@ -6,8 +6,8 @@
 // A rule looks for one kind of fault; it has an id that never changes its meaning, a severity, an
 // example of the damage and a remedy ([Rules], docs/reference/rules.md). [Template] runs all rules
 // on one template. Rules look at a template's behaviour: they render conversations with needles,
-// texts that occur nowhere else, and parse the renderings. None of them looks for a word in the
-// source, or at a name.
+// texts that occur nowhere else, and parse the renderings. A finding has texts such as people send
+// in their place (package words). None of them looks for a word in the source, or at a name.
 //
 // Rules belong to groups, which are the columns of the matrix that `assay run` prints.
 //

@@ -78,14 +78,14 @@ var models = []struct {
 			"that supports tools (files with templates go before"},
 	{"a directory hides the default",
 		[]string{cfg, config(quoted(chat)), modeldir.AdditionalDir + "/rag.jinja", other}, "A054",
-		`transformers: none is named "default", only "rag": requests are refused`},
+		`transformers finds no chat template: none is named "default", only "rag": requests are refused`},
 	{"no template for plain requests", []string{cfg, config(`[{"name": "tool_use", "template": ` + quoted(chat) + `}]`)}, "A054",
-		`transformers, for requests without tools: none is named "default", only "tool_use": requests are refused`},
+		`transformers finds no chat template for requests without tools: none is named "default", only "tool_use": requests are refused`},
 	{"nothing", []string{"README.md", "x"}, "A053", "neither chat_template.jinja, tokenizer_config.json nor a GGUF has one"},
 	{"a model file without", []string{"m.gguf", modelFile("</s>")}, "A053", ""},
 	{"a model file without beside one with",
 		[]string{jinja, chat, cfg, config(quoted(chat)), "m.gguf", modelFile("</s>")}, "A054",
-		"llama.cpp (m.gguf): there is none: a built-in template without tools is used, which is " +
+		"llama.cpp (m.gguf) finds no chat template: there is none: a built-in template without tools is used, which is " +
 			"not the model's"},
 	{"a broken file", []string{jinja, chat, cfg, "{"}, "A052", "expected a string as key in a JSON object"},
 	{"files that exclude each other", []string{jinja, chat, cfg, config(quoted(chat)), modeldir.ProcessorTemplate, `{"chat_template": ` + quoted(chat) + `}`,
