@@ -21,6 +21,7 @@ import (
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/baseline"
 	"github.com/goassay/assay/harness/check/config"
+	probes "github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/rules/compile"
 	"github.com/goassay/assay/harness/check/subject"
@@ -426,9 +427,9 @@ func (one *checked) judge(src subject.Source, whole bool) {
 	able := "yes"
 	switch {
 	case gate.Incapable != nil:
-		able = "no, " + gate.Incapable.Error()
+		able = "no, " + probes.Plain(gate.Incapable.Error())
 	case gate.Unverified != nil:
-		able = "yes, but " + gate.Unverified.Error()
+		able = "yes, but " + probes.Plain(gate.Unverified.Error())
 	}
 	if !whole && gate.Pass() {
 		return

@@ -226,13 +226,17 @@ func (p *printer) print(c cause) {
 	}
 	for line := range strings.Lines(evidence + "\n") {
 		line = source.Cut(strings.TrimSuffix(line, "\n"), maxLine)
-		folded := "      = " + line
-		if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") ||
-			strings.HasPrefix(line, " ") {
-			folded = "        " + line
+		lead := "      = "
+		switch {
+		case res.Rule == "": // a log, or the diff of a case
+			lead = "    "
+		case strings.HasPrefix(line, "-"), strings.HasPrefix(line, "+"),
+			strings.HasPrefix(line, " "):
+			lead = "        "
 		}
+		folded := lead + line
 		if p.Width > 0 {
-			folded = visible.Fold(folded, p.Width, "          ")
+			folded = visible.Fold(folded, p.Width, strings.Repeat(" ", len(lead)+2))
 		}
 		switch {
 		case strings.HasPrefix(line, "-"):

@@ -149,7 +149,7 @@ func pathIn(v ordered.Value, path, text string) (string, bool) {
 // template has the last word. The text has what people send in the place of the probes' needles.
 func (s *Subject) place(at Where, err error) (rule.Place, string) {
 	place, text := Place(s.Source, err)
-	text = s.teller.Tell(text)
+	text = Plain(s.teller.Tell(text))
 	if place == (rule.Place{File: s.Source.File}) && at >= 0 {
 		place = PlaceAt(s.Source, int(at))
 	}

@@ -14,6 +14,16 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// plain has the words of people for the names of capabilities.
+var plain = strings.NewReplacer(
+	DescribesTools+"=false", "it describes no tools",
+	ReplaysCalls+"=false", "it writes no calls",
+	DescribesTools+" not judged", "whether it describes tools is not known",
+	ReplaysCalls+" not judged", "whether it writes calls is not known")
+
+// Plain returns a text for people, which names no capability.
+func Plain(text string) string { return plain.Replace(text) }
+
 // FirstLine is the first line of an error.
 func FirstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")

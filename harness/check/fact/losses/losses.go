@@ -7,6 +7,7 @@ package losses
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -125,7 +126,10 @@ func (c *Census) FindLost(find probe.Finder, all []Lost) {
 
 func SubjectOf(l Lost) string {
 	if l.Message < 0 {
-		return "the " + l.Part.String() + " of a tool"
+		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool"
+	}
+	if strings.Contains(l.Part.String(), " ") { // the name of a call
+		return "the " + l.Part.String()
 	}
 	return fmt.Sprintf("the %s of %s", l.Part, probe.Article(l.Kind().String()))
 }

@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"strings"
+
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -45,7 +47,7 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	if gone != nil {
-		find(prompt.Near(gone[0]), "with two calls in one answer, one is lost: %q is not in "+
-			"the prompt", gone)
+		find(prompt.Near(gone[0]), "with two calls in one answer, %s is not in the prompt",
+			strings.Join(gone, " nor "))
 	}
 }

@@ -34,7 +34,7 @@ func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {
 		if f.Kind == variant.Doubled {
 			happens = "is written twice"
 		}
-		find(c.at, "with %s, the text %q %s (%s)\n%s\n%s", f.In.Name, f.Text, happens,
+		find(c.at, "for %s, the text %q %s (%s)\n%s\n%s", f.In.Name, f.Text, happens,
 			view.Names(f.Views), excerpts(f), c.others())
 	}
 }
