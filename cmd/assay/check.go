@@ -411,8 +411,8 @@ type checked struct {
 }
 
 // judge reports whether a template is tool-capable: of one that is, only where the whole is asked
-// for, with how it thinks and how much of it was reached. Where the limits hid the answer, it prints
-// nothing.
+// for, with how it thinks and how much of it was reached. Where the limits hid the answer, it
+// prints nothing.
 func (one *checked) judge(src subject.Source, whole bool) {
 	t, err := src.Compile()
 	var gate engine.Verdict

@@ -7,7 +7,7 @@ import "strings"
 // spelling would escape.
 var told = map[string][]string{
 	"SYSTEMNEEDLE":  {"Answer in one sentence", "Please keep it short", "Be brief and polite"},
-	"USERNEEDLE":    {"Is the ferry to Hvar late?", "Has the ferry to Vis left?", "Is the bus to Krk full?"},
+	"USERNEEDLE":    {"Is the ferry to Hvar late?", "Has the bus to Krk left?"},
 	"SECONDNEEDLE":  {"And what about Sunday?", "And on Monday morning?", "And how about July?"},
 	"THIRDNEEDLE":   {"Thanks, that is all", "Fine, see you then", "Good, thank you"},
 	"AGAINNEEDLE":   {"It leaves at ten", "It leaves at noon", "It leaves at six"},

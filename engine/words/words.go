@@ -100,8 +100,8 @@ var (
 	codas  = strings.Fields("l n r s t m nd rt st ck n l r")
 )
 
-// Word draws a rare word of six small letters or more: "ljubljana". It has nothing that any spelling
-// would escape.
+// Word draws a rare word of six small letters or more: "ljubljana". It has nothing that any
+// spelling would escape.
 func (s *Source) Word() string { return s.own(s.word) }
 
 // word draws the name of a town or of a person; where many are taken, letters that can be spoken.

@@ -149,8 +149,8 @@ func TestGrown(t *testing.T) {
 					continue
 				}
 				if found = res.Rule; res.Rule == "A141" &&
-					!strings.Contains(res.Text, "no request of this check") || res.Place.Line == 0 &&
-					!strings.HasPrefix(res.Text, "on 2") {
+					!strings.Contains(res.Text, "no request of this check") ||
+					res.Place.Line == 0 && !strings.HasPrefix(res.Text, "on 2") {
 					t.Errorf("%s: %s", res.Place, res.Text)
 				}
 			}

@@ -83,8 +83,8 @@ type deriver struct {
 
 func derive(seed, n uint64, avoid ...string) derived {
 	r := rand.New(rand.NewPCG(seed, n))
-	d := &deriver{Source: words.New(r.Uint64(), avoid...), rand: r, rich: float64(n%8) / 12, last: "nothing",
-		features: map[string]int{}}
+	d := &deriver{Source: words.New(r.Uint64(), avoid...), rand: r, rich: float64(n%8) / 12,
+		last: "nothing", features: map[string]int{}}
 	d.conversation()
 	request := chat.Request{Messages: d.messages,
 		NoGeneration: d.pick("asked", "asked", "not asked") != "asked"}

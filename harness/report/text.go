@@ -368,8 +368,8 @@ func (r *Report) suites() []*suite {
 	return all
 }
 
-// Line sums a report up. Of templates it counts the findings: "3 errors, 1 warning in 4 templates; 2
-// can be fixed with `assay fix`". Of other checks it is "N passed, M failed", and "K not judged" where checks that look for errors
+// Line sums a report up. Of templates it counts the findings: "3 errors, 1 warning in 4 templates;
+// 2 can be fixed with `assay fix`". Of other checks it is "N passed, M failed", and "K not judged" where checks that look for errors
 // were not. A run is fine where M is 0 and K is not there. In brackets stand the results that fail
 // no run: known failures and findings, findings that are news, and lesser checks that were not
 // judged.

@@ -70,7 +70,8 @@ func (p Place) Underlined(src *source.Source, from, to int) Place {
 	at := At(p.File, src, from)
 	line, caret, _ := strings.Cut(at.Excerpt, "\n")
 	room := source.Cells(line) - len(caret) // after the first caret
-	p.Excerpt = at.Excerpt + strings.Repeat("^", max(0, min(source.Cells(src.Text[from:to])-1, room)))
+	more := min(source.Cells(src.Text[from:to])-1, room)
+	p.Excerpt = at.Excerpt + strings.Repeat("^", max(0, more))
 	return p
 }
 

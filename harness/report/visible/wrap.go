@@ -97,7 +97,8 @@ func Mark(line string, at, to, width int) (shown, carets string) {
 			after, right = after[:fitting(after, room-len(dots))], dots
 		}
 	}
-	marked := min(source.Cells(Line(line[at:min(max(at, to), len(line))])), source.Cells(string(after)))
+	to = min(max(at, to), len(line))
+	marked := min(source.Cells(Line(line[at:to])), source.Cells(string(after)))
 	return left + string(before) + string(after) + right,
 		strings.Repeat(" ", len(left)+source.Cells(string(before))) +
 			strings.Repeat("^", max(marked, 1))
