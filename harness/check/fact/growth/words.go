@@ -11,8 +11,12 @@ import (
 
 // learn notes the words of the template's own in a prompt.
 func (g *Growth) learn(o chattemplate.Observation) {
+	var buf []byte // for the keys, most of which are known, and so are their words
 	for words := range OwnWords(o) {
-		g.known[string(AppendKey(nil, words))] = true
+		if buf = AppendKey(buf[:0], words); g.known[string(buf)] {
+			continue
+		}
+		g.known[string(buf)] = true
 		for _, w := range words {
 			g.known[w.text] = true
 		}

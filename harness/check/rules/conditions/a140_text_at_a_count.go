@@ -65,17 +65,15 @@ func findDays(s *probe.Subject, find probe.Finder) {
 	in := s.Template.Caps().Fit(chat.Request{Messages: sample.Talk(sample.System, sample.User,
 		sample.Answer,
 		sample.LaterUser), Tools: sample.Tools()}).Input
-	dateless := func() (string, string, bool) {
-		text, err := ct.Render(in)
-		return text, calendar.ReplaceAllString(text, "0"), err == nil
-	}
-	was, base, ok := dateless()
-	if !asked || !ok {
+	was, err := ct.Render(in)
+	if !asked || err != nil {
 		return
 	}
+	dateless := func(text string) string { return calendar.ReplaceAllString(text, "0") }
+	base := dateless(was)
 	for _, day := range days(s) {
 		now = day
-		if is, other, ok := dateless(); ok && other != base {
+		if is, err := ct.Render(in); err == nil && is != was && dateless(is) != base {
 			find(probe.Nowhere, "on %s the template writes other text than on %s, beside the "+
 				"date itself\n%s",
 				day.Format(time.DateTime), subject.Now().Format(time.DateTime),

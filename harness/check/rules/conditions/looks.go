@@ -2,8 +2,6 @@ package conditions
 
 import (
 	"fmt"
-	"iter"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -209,16 +207,36 @@ func sameWords(a, b string, texts [spots]string) bool {
 			among[w] = true
 		}
 	}
-	without := func(text string) iter.Seq[string] {
-		return func(yield func(string) bool) {
-			for w := range strings.FieldsFuncSeq(text, noLetter) {
-				if !among[w] && !yield(w) {
-					return
-				}
-			}
+	for {
+		v, afterV := nextWord(a)
+		w, afterW := nextWord(b)
+		switch {
+		case v == "" && w == "":
+			return true
+		case v == w: // of texts or not, both are
+			a, b = afterV, afterW
+		case among[v]:
+			a = afterV
+		case among[w]:
+			b = afterW
+		default:
+			return false
 		}
 	}
-	return slices.Equal(slices.Collect(without(a)), slices.Collect(without(b)))
+}
+
+// nextWord cuts the first word off a text; "" where there is none.
+func nextWord(text string) (word, rest string) {
+	from := strings.IndexFunc(text, unicode.IsLetter)
+	if from < 0 {
+		return "", ""
+	}
+	text = text[from:]
+	to := strings.IndexFunc(text, noLetter)
+	if to < 0 {
+		return text, ""
+	}
+	return text[:to], text[to:]
 }
 
 func noLetter(r rune) bool { return !unicode.IsLetter(r) }
