@@ -191,8 +191,12 @@ func (m *mender) survey(t *engine.Template) {
 		fitted := t.Caps().Fit(c.Request).Input
 		all = append(all, base{c.Name, fitted})
 	}
+	proofs := m.result.Source.Unreachable // which the check has asked for
+	if m.result.Text != m.result.Source.Text {
+		proofs = nil
+	}
 	explored := conversation.Explore(t.ChatTemplate(), grammar, bound, conversation.UsualRenders,
-		nil)
+		proofs)
 	for _, c := range explored.Conversations {
 		all = append(all, base{c.Name, c.Input(bound)})
 	}
