@@ -111,6 +111,18 @@ func (c *callReader) openAtStart() (alts peg.Choice) {
 				c.section()})
 		}
 	}
+	return append(alts, c.openBehindToken(peg.Seq{})...)
+}
+
+// openBehindToken returns the alternatives for a first call before which nothing stands in the
+// format, and in the output a token: that is dropped (T5). The text after the call must match.
+func (c *callReader) openBehindToken(after peg.Pattern) (alts peg.Choice) {
+	for _, o := range c.s.openings {
+		if c.s.bracketsAlone(o) && c.t.on(StrayClosers) {
+			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.lead(format.Marker{}), peg.Space{},
+				c.foreignToken(), peg.Space{}, c.whole(o), after}}, peg.Cut{}, c.section()})
+		}
+	}
 	return alts
 }
 
@@ -138,6 +150,9 @@ func (c *callReader) ended() peg.Pattern {
 	next := peg.Choice{peg.End{}}
 	for _, t := range either(c.t.anyCall(), literals(c.t.endTexts())).firsts() {
 		next = append(append(next, c.lit(t)), stub(t)...)
+	}
+	if c.t.bracketsAlone() && c.t.on(StrayClosers) {
+		next = append(next, peg.Seq{c.mute(c.foreignToken()), peg.Space{}, peg.End{}})
 	}
 	items := s.Array || s.Object != nil
 	seq := peg.Seq{peg.Space{}}

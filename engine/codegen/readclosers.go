@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/goassay/assay/engine/peg"
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/peg"
+)
 
 // closerReader matches closing markers that close nothing (E31).
 type closerReader struct{ *reader }
@@ -54,4 +58,34 @@ func (r closerReader) edge() peg.Pattern {
 func (r closerReader) stray(text string) peg.Seq {
 	mark := r.markInfo(MarkInfo{Free: true, Stray: true})
 	return peg.Seq{mark, peg.Capture{Kind: Dropped, P: r.lit(text)}, peg.Cut{}, mark}
+}
+
+// tokenOpen and tokenShut stand around the name of a token.
+const tokenOpen, tokenShut = "<|", "|>"
+
+// foreignToken drops a token that is no marker of the format.
+func (r *reader) foreignToken() peg.Pattern {
+	mark := peg.Pattern(peg.Seq{})
+	if r.t.o.marked() {
+		mark = peg.Opt{P: peg.Lit{Text: TokenMark}}
+	}
+	var known peg.Choice
+	for _, text := range append(r.t.parts().all(), r.t.endTexts()...) {
+		if strings.HasPrefix(strings.TrimPrefix(text, TokenMark), tokenOpen) {
+			known = append(known, r.lit(text))
+		}
+	}
+	token := peg.Capture{Kind: Dropped, P: peg.Seq{mark, peg.Lit{Text: tokenOpen},
+		peg.Rep{P: peg.Set{Set: nameBytes}, Min: 1, Max: maxQualifier}, peg.Lit{Text: tokenShut}}}
+	if known == nil {
+		return token
+	}
+	return peg.Seq{peg.Not{P: known}, token}
+}
+
+// beforeEnd returns the alternative for such a token after a call, at the end of the output.
+func (r closerReader) beforeEnd() peg.Choice {
+	mark := r.markInfo(MarkInfo{Free: true, Stray: true})
+	return peg.Choice{peg.Seq{peg.Hold{P: peg.Seq{mark, r.foreignToken(), mark, peg.Space{},
+		peg.End{}}}, peg.Cut{}}}
 }

@@ -336,6 +336,9 @@ func (r *reader) interruptions(begun bool) shape {
 	if m := r.t.f.Content.Open; !worded(m) {
 		parts = append(parts, literal(m.Text))
 	}
+	if r.t.foreignTokens(begun) {
+		parts = append(parts, literal(tokenOpen))
+	}
 	return either(append(parts, literal(r.t.f.Content.Close.Text))...)
 }
 
@@ -366,8 +369,16 @@ func (r *reader) markers(x text) peg.Pattern {
 			alts = append(alts, r.closers().lone(m, x)...)
 		}
 	}
+	if r.t.foreignTokens(x.begun) {
+		for _, c := range r.calls {
+			alts = append(alts, c.openBehindToken(peg.And{P: c.ended()})...)
+		}
+	}
 	// before calls that open with a name in brackets, as an end is
 	alts = append(alts, r.ends()...)
+	if x.after && r.t.foreignTokens(x.begun) {
+		alts = append(alts, r.closers().beforeEnd()...)
+	}
 	alts = append(alts, r.shifts(r.interruptions(x.begun).firsts(), next)...)
 	if r.t.calling() && !x.begun {
 		return append(alts, peg.Seq{peg.Rejected{Kind: Content}, r.refused()})

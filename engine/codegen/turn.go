@@ -89,6 +89,19 @@ func (t *turn) calling() bool {
 			func(r format.Route) bool { return r.Kind == format.RouteCall })
 }
 
+// bracketsAlone reports whether there are calls before which nothing but a bracket stands.
+func (t *turn) bracketsAlone() bool {
+	return slices.ContainsFunc(t.calls, func(s *spelling) bool {
+		return slices.ContainsFunc(s.openings, s.bracketsAlone)
+	})
+}
+
+// foreignTokens reports whether tokens beside calls that are no markers of the format are dropped
+// (T5): where calls have no markers of their own.
+func (t *turn) foreignTokens(begun bool) bool {
+	return t.bracketsAlone() && t.on(StrayClosers) && (!begun || t.on(ContentAround))
+}
+
 // The shapes of the parts of a turn.
 
 // anyCall is the shape of a call's beginning, as its opener is found in text.

@@ -317,6 +317,42 @@ func TestScalarsAsWritten(t *testing.T) {
 	}
 }
 
+// TestForeignTokens has tokens that are no markers of the format beside calls that have none.
+func TestForeignTokens(t *testing.T) {
+	const object = `{"name": "get", "parameters": {"city": "x"}}`
+	get := call("", "get", `{"city": "x"}`)
+	for _, tt := range []struct {
+		output string
+		want   chat.Message
+		drops  int
+	}{
+		{"<|python_tag|>" + object, message("", get), 1},
+		{"\n<|python_tag|>\n" + object + "<|eom_id|>", message("", get), 2},
+		{object + "<|eom_id|>\n", message("", get), 1},
+		{"I look. <|tool|>" + object, message("I look.", get), 1},
+		{"<|python_tag|>print(1)", message("<|python_tag|>print(1)"), 0},
+		{"The token <|eom_id|> ends it.", message("The token <|eom_id|> ends it."), 0},
+		{"Ends with <|eom_id|>", message("Ends with <|eom_id|>"), 0},
+		{"a <| b |> c " + object, message("a <| b |> c", get), 0},
+	} {
+		out := generate(t, formNamed(t, "bare json"), usual(""))
+		for _, pieces := range [][]string{{tt.output}, bytesOf(tt.output)} {
+			p, m := read(t, out, pieces...)
+			if !reflect.DeepEqual(m, tt.want) || len(p.Diagnostics()) != tt.drops {
+				t.Errorf("%q: %+v, %v\nwant %+v and %d diagnostics", pieces, m, p.Diagnostics(),
+					tt.want, tt.drops)
+			}
+		}
+	}
+	o := usual("")
+	o.Tolerances &^= codegen.StrayClosers
+	output := "<|python_tag|>" + object
+	want := message("<|python_tag|>", get)
+	if _, m := read(t, generate(t, formNamed(t, "bare json"), o), output); !reflect.DeepEqual(m, want) {
+		t.Errorf("without stray-closers: %+v, want %+v", m, want)
+	}
+}
+
 // TestRepeatedOpener has reasoning opened by the prompt and by the model, with T10, as it is usual,
 // and without it.
 func TestRepeatedOpener(t *testing.T) {
