@@ -15,7 +15,7 @@ import (
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation/standard"
-	"github.com/goassay/assay/harness/conversation/turns"
+	"github.com/goassay/assay/harness/foreign/responsetemplate"
 	"github.com/goassay/assay/harness/report/spelling"
 )
 
@@ -32,9 +32,7 @@ var targets = []target{
 		return formatDocument(t), nil
 	}},
 	{name: "response-template", member: "response_template",
-		object: func(t *engine.Template) (ordered.Value, error) {
-			return emit.ResponseTemplate(t.Analysis().Format, turns.Anchors(t)...)
-		}},
+		object: responsetemplate.Emit},
 	{name: "capabilities", object: func(t *engine.Template) (ordered.Value, error) {
 		return capability.Of(t).Value(), nil
 	}},

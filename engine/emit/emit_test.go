@@ -49,7 +49,9 @@ func TestResponseTemplate(t *testing.T) {
     "reasoning_content": {
       "open_pattern": "\\s*<think>",
       "close_pattern": "</think>\\s*",
-      "content": "text"
+      "content": "text",
+      "repeats": true,
+      "join": ""
     },
     "tool_calls": {
       "open_pattern": "\\s*\\s*<tool_call>\\s*",
@@ -65,7 +67,7 @@ func TestResponseTemplate(t *testing.T) {
       }
     },
     "content": {
-      "close_pattern": "\\s*(?:<\\|im_end\\|>|</think>|</tool_call>)\\s*",
+      "close_pattern": "\\s*(?:<\\|im_end\\|>|</think>)\\s*",
       "content": "text",
       "repeats": true,
       "join": ""

@@ -1,8 +1,10 @@
 package emit
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
@@ -84,7 +86,8 @@ func (r *response) parts() error {
 		case close == "":
 			return r.no("reasoning", "nothing closes it")
 		}
-		r.add("reasoning_content", "open_pattern", ordered.Str(`\s*`+quote(open)), "close_pattern", ordered.Str(quote(close)+`\s*`), "content", ordered.Str("text"))
+		r.add("reasoning_content", "open_pattern", ordered.Str(`\s*`+quote(open)), "close_pattern", ordered.Str(quote(close)+`\s*`), "content", ordered.Str("text"),
+			"repeats", ordered.Boolean(true), "join", ordered.Str(""))
 	}
 	for i := range f.Calls {
 		if err := r.calls(&f.Calls[i]); err != nil {
@@ -94,23 +97,15 @@ func (r *response) parts() error {
 	return r.content()
 }
 
-// content writes the field of content: the text outside all others, or between markers of its own.
+// content writes the field of content: the text outside all others. Its pieces are joined: the field
+// is closed wherever another one opens, and white space after the last marker would erase it.
 func (r *response) content() error {
-	f := r.f
-	ends := r.ends()
-	if open := f.Content.Open.Text; open != "" {
-		if f.Content.Mode != format.ContentWrapped {
-			return r.no("content", "its markers stand in some turns only")
+	c := &r.f.Content
+	for _, m := range [...]format.Marker{c.Open, c.Close} {
+		if m.Text != "" && !strings.ContainsAny(m.Text, format.OpenBrackets) {
+			return r.no("content", "its markers are made of words, which text may have")
 		}
-		close := quote(f.Content.Close.Text)
-		if f.Content.Close.Text == "" {
-			close = ends
-		}
-		r.add("content", "open_pattern", ordered.Str(`\s*`+quote(open)), "close_pattern", ordered.Str(`\s*(?:`+close+`)\s*`), "content", ordered.Str("text"))
-		return nil
 	}
-	// The field is closed wherever another one opens, and white space after the last marker would
-	// erase it: so its pieces are joined.
 	members := []any{"content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join",
 		ordered.Str("")}
 	if closers := r.closers(); len(closers) > 0 {
@@ -121,40 +116,42 @@ func (r *response) content() error {
 }
 
 // closers returns patterns of the texts that end a piece of content and are no part of it: the
-// turn's end, and closers that stand alone, such as that of reasoning which the prompt closes
-// (E31).
+// turn's end, the markers around content, which models leave out, the closer of reasoning, which
+// stands alone where the prompt has opened the block (E31), and that of a section of calls, which
+// comes after the last call has ended. Any other closer of calls that stands alone is text. Of two
+// that begin alike the longer one is tried first.
 func (r *response) closers() []string {
-	var alts []string
-	add := func(m format.Marker) {
-		if text := quote(m.Text); text != "" && m.Text != "}" && m.Text != "]" && m.Text != ")" &&
-			!slices.Contains(alts, text) {
-			alts = append(alts, text)
+	f := r.f
+	texts := append(slices.Clone(f.End), f.Reasoning.Close.Text, f.Content.Open.Text,
+		f.Content.Close.Text)
+	for i := range f.Calls {
+		close := f.Calls[i].Section.Close.Text
+		if strings.ContainsAny(close, format.OpenBrackets) && strings.ContainsFunc(close, unicode.IsLetter) {
+			texts = append(texts, close)
 		}
 	}
-	if ends := r.ends(); ends != "" {
-		alts = append(alts, ends)
+	// A stream may close the piece at the first half of a marker that goes on with the header.
+	header := strings.TrimSpace(f.Header)
+	if slices.ContainsFunc(texts, func(t string) bool { return strings.HasSuffix(t, header) }) {
+		texts = append(texts, header)
 	}
-	add(r.f.Reasoning.Close)
-	for i := range r.f.Calls {
-		c := &r.f.Calls[i]
-		add(c.Section.Close)
-		add(c.Call.Close)
-		if n := len(c.Tail); n > 0 && c.Tail[n-1].Kind == format.SlotLit {
-			add(c.Tail[n-1].Text)
-		}
-	}
-	return alts
+	return longestFirst(texts)
 }
 
 // ends returns a pattern of the texts that end a turn.
-func (r *response) ends() string {
-	var alts []string
-	for _, end := range r.f.End {
-		if text := strings.TrimSpace(end); text != "" {
-			alts = append(alts, quote(text))
+func (r *response) ends() string { return strings.Join(longestFirst(r.f.End), "|") }
+
+// longestFirst returns the patterns of texts, without white space around them.
+func longestFirst(texts []string) (patterns []string) {
+	texts = slices.SortedStableFunc(slices.Values(texts),
+		func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, text := range texts {
+		pattern := quote(strings.TrimSpace(text))
+		if pattern != "" && !slices.Contains(patterns, pattern) {
+			patterns = append(patterns, pattern)
 		}
 	}
-	return strings.Join(alts, "|")
+	return patterns
 }
 
 const (
@@ -422,6 +419,10 @@ func (r *response) body(b *format.Body) (members []any, arguments ordered.Value,
 			args = append(args, "value_parser",
 				object("name", ordered.Str("json"), "args",
 					object("allow_non_json", ordered.Boolean(true))))
+		} else { // the blanks of a string are its own
+			args = append(args, "value_parser",
+				object("name", ordered.Str("text"), "args",
+					object("strip", ordered.Boolean(false))))
 		}
 		return []any{"content", ordered.Str("xml-inline"), "content_args", object(args...)},
 			arguments, nil
@@ -446,7 +447,16 @@ func (r *response) entry(b *format.Body) (string, error) {
 	for i, p := range b.Entry {
 		switch p.Kind {
 		case format.SlotLit:
-			text += pattern(p.Text)
+			before, after := `\s*`, `\s*`
+			switch { // white space beside a value is the value's, but for the template's own
+			case p.Text.Text == "":
+				before, after = own(p.Text.Full()), ""
+			case valued:
+				before = own(p.Text.Before)
+			case i+1 < len(b.Entry) && b.Entry[i+1].Kind == format.SlotValue:
+				after = own(p.Text.After)
+			}
+			text += before + quote(p.Text.Text) + after
 		case format.SlotKey:
 			if keyed {
 				text += `(?P=key)`
@@ -547,6 +557,14 @@ func (r *response) routes() error {
 	return nil
 }
 
+// own returns the pattern of a template's white space beside a value, which models leave out.
+func own(gap string) string {
+	if gap == "" {
+		return ""
+	}
+	return `(?:` + strings.ReplaceAll(gap, "\n", `\n`) + `)?`
+}
+
 // pattern returns the pattern of a marker: any white space where it has some at its edges.
 func pattern(m format.Marker) string {
 	if m.Text == "" {
@@ -558,19 +576,31 @@ func pattern(m format.Marker) string {
 	return `\s*` + quote(m.Text) + `\s*`
 }
 
-// quote escapes a text for Python's regex module.
+// quote escapes a text for Python's regex module. White space is free where a line breaks in it,
+// and where one marker in it ends and another begins (E21 T1).
 func quote(text string) string {
 	var b strings.Builder
-	for _, c := range text {
+	for i, c := range text {
 		switch {
+		case unicode.IsSpace(c) && strings.Contains(spaceAround(text, i), "\n"):
+			if !strings.HasSuffix(b.String(), `\s*`) {
+				b.WriteString(`\s*`)
+			}
 		case strings.ContainsRune(`\.+*?()|[]{}^$#&~-`, c):
 			b.WriteByte('\\')
 			b.WriteRune(c)
-		case c == '\n':
-			b.WriteString(`\n`)
 		default:
+			if c == '<' && i > 0 && text[i-1] == '>' {
+				b.WriteString(`\s*`)
+			}
 			b.WriteRune(c)
 		}
 	}
 	return b.String()
+}
+
+// spaceAround returns the run of white space that a place is in.
+func spaceAround(text string, i int) string {
+	from := len(strings.TrimRightFunc(text[:i], unicode.IsSpace))
+	return text[from : len(text)-len(strings.TrimLeftFunc(text[i:], unicode.IsSpace))]
 }

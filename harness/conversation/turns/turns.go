@@ -30,6 +30,8 @@ type Turn struct {
 	Output          string // without the token that ends it
 	End             string // that token; "" where the turn has none
 	Message         chat.Message
+
+	read func(output string) chat.Message // as an answer to the turn's prompt
 }
 
 // Of returns the turns of all shapes of answers that are verified.
@@ -80,9 +82,10 @@ func Of(t *engine.Template) ([]Turn, error) {
 			turn.Output = "I see." + f.Reasoning.Close.Full() + turn.Output
 			prompted = true
 		}
-		if prompted {
-			turn.Message = plan.Parse(turn.Output, chat.FinishStop).Message
-		} else {
+		turn.read = func(output string) chat.Message {
+			return plan.Parse(output, chat.FinishStop).Message
+		}
+		if !prompted {
 			// The prompt holds text that this shape does not have: a server that was asked for it
 			// has a prompt that ends with the header.
 			turn.Prompt, turn.Prefill = strings.TrimSuffix(turn.Prompt, prefill), ""
@@ -91,11 +94,14 @@ func Of(t *engine.Template) ([]Turn, error) {
 			if err != nil {
 				return nil, err
 			}
-			parser := stream.Options{}.NewParser(out)
-			parser.Write([]byte(turn.Output))
-			parser.Close(chat.FinishStop)
-			turn.Message = parser.Message()
+			turn.read = func(output string) chat.Message {
+				parser := stream.Options{}.NewParser(out)
+				parser.Write([]byte(output))
+				parser.Close(chat.FinishStop)
+				return parser.Message()
+			}
 		}
+		turn.Message = turn.read(turn.Output)
 		turns = append(turns, turn)
 	}
 	return turns, nil

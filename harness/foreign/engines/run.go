@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goassay/assay/engine/emit"
-	"github.com/goassay/assay/harness/conversation/turns"
+	"github.com/goassay/assay/harness/foreign/responsetemplate"
 )
 
 // Result is the outcome of one case in one engine, cut in one way.
@@ -67,8 +66,7 @@ func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case,
 		r.Engine = name
 		found(r)
 	}
-	object, err := emit.ResponseTemplate(s.Template.Analysis().Format,
-		turns.Anchors(s.Template)...)
+	object, err := responsetemplate.Emit(s.Template)
 	if err != nil {
 		for i := range cases {
 			rename(Result{Version: a.Version, Family: cases[i].Family, Case: cases[i].ID,

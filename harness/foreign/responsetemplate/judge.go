@@ -3,11 +3,14 @@ package responsetemplate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/emit"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation/turns"
 )
@@ -26,6 +29,56 @@ func Judge(read *Template, t *engine.Template) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
+	return judge(read, all)
+}
+
+// Prove is [Judge] on those turns and on others ([turns.Varied]): with fences, brackets, quotes and
+// blanks in their texts, and without the markers that models leave out. Arguments that are null are
+// left out where arguments are no JSON: transformers reads them as text, or not at all.
+func Prove(read *Template, t *engine.Template) (Verdict, error) {
+	all, err := turns.Varied(t)
+	if err != nil {
+		return Verdict{}, err
+	}
+	for _, calls := range t.Analysis().Format.Calls {
+		if calls.Body.Kind == format.BodyTagged || calls.Body.Kind == format.BodyDict {
+			all = slices.DeleteFunc(all, hasNull)
+		}
+	}
+	return judge(read, all)
+}
+
+// Emit writes the object for a template, and proves it. The error is an [emit.Inexpressible] where
+// the object's language has no words for a part of the format, or where the object would misread a
+// turn.
+func Emit(t *engine.Template) (ordered.Value, error) {
+	object, err := emit.ResponseTemplate(t.Analysis().Format, turns.Anchors(t)...)
+	if err != nil {
+		return object, err
+	}
+	read, err := Read(object)
+	if err != nil {
+		return object, err
+	}
+	proof, err := Prove(read, t)
+	if err == nil && len(proof.Differences) > 0 {
+		err = &emit.Inexpressible{Target: "response_template", Part: "turns",
+			Reason: fmt.Sprintf("the object would read %d of %d as they are meant; %s", proof.Read,
+				proof.Turns, proof.Differences[0])}
+	}
+	return object, err
+}
+
+// hasNull reports whether an argument of a turn is null.
+func hasNull(t turns.Turn) bool {
+	return slices.ContainsFunc(t.Message.ToolCalls, func(c chat.ToolCall) bool {
+		arguments, err := ordered.ParseString(c.Arguments)
+		return err == nil && slices.ContainsFunc(arguments.Members(),
+			func(m ordered.Member) bool { return m.Value.IsNull() })
+	})
+}
+
+func judge(read *Template, all []turns.Turn) (Verdict, error) {
 	v := Verdict{Turns: len(all)}
 	until := time.Now().Add(endurance)
 	for _, turn := range all {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +16,6 @@ import (
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/conversation/turns"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/foreign/engines"
 	"github.com/goassay/assay/harness/foreign/responsetemplate"
@@ -236,8 +237,7 @@ func TestAgainstTransformers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		object, err := emit.ResponseTemplate(s.Template.Analysis().Format,
-			turns.Anchors(s.Template)...)
+		object, err := responsetemplate.Emit(s.Template)
 		if err != nil {
 			continue
 		}
@@ -265,6 +265,75 @@ func TestAgainstTransformers(t *testing.T) {
 		}
 	}
 	t.Logf("%d outputs are read alike", alike)
+}
+
+// TestEmit writes the object of every family, and lists the families for which one can be written
+// that misreads a turn. Those are refused.
+func TestEmit(t *testing.T) {
+	loaded, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := 0
+	var misread []string
+	for i := range loaded.Families {
+		f := &loaded.Families[i]
+		source, err := corpus.FS.ReadFile(f.Name + "/" + families.OwnTemplate)
+		if err != nil {
+			continue
+		}
+		tm, err := subject.New(f.Name, string(source)).Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = responsetemplate.Emit(tm)
+		var refused *emit.Inexpressible
+		switch {
+		case err == nil:
+			written++
+		case !errors.As(err, &refused):
+			t.Errorf("%s: %v", f.Name, err)
+		case refused.Part == "turns":
+			misread = append(misread, f.Name)
+		}
+	}
+	want := []string{"minimax-m1", "name-as-tag", "seed-oss"}
+	if written < 55 || !slices.Equal(misread, want) {
+		t.Errorf("%d objects are written; %q are misread, expected %q", written, misread, want)
+	}
+}
+
+// TestProve holds objects that misread one kind of text to the turns of a template that have it.
+func TestProve(t *testing.T) {
+	source, err := corpus.FS.ReadFile("qwen3-coder/" + families.OwnTemplate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tm, err := subject.New("qwen3-coder", string(source)).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := responsetemplate.Emit(tm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string][2]string{
+		"a fence":   {`<\\|im_end\\|>`, `<\\|im_end\\|>|` + "```"},
+		"a bracket": {`<\\|im_end\\|>`, `<\\|im_end\\|>|\\[`},
+		"blanks":    {`"strip": false`, `"strip": true`},
+	} {
+		text := strings.Replace(object.String(), change[0], change[1], 1)
+		if text == object.String() {
+			t.Fatalf("%s: the object has no %s", name, change[0])
+		}
+		read, err := responsetemplate.Read(value(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := responsetemplate.Prove(read, tm); err != nil || len(v.Differences) == 0 {
+			t.Errorf("%s: %d of %d turns are read, %v", name, v.Read, v.Turns, err)
+		}
+	}
 }
 
 // readResponse parses the output of a request with a response_template.

@@ -2,9 +2,10 @@ package model
 
 import (
 	"errors"
+	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/emit"
-	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/foreign/responsetemplate"
@@ -45,16 +46,17 @@ func checkResponse(s *Subject, find Finder) {
 		}
 		find("the response_template reads %d of %d answers of %s as they are meant; %s\n%s",
 			verdict.Read,
-			verdict.Turns, src.Name, offer(t.Analysis().Format), verdict.Differences[0])
+			verdict.Turns, src.Name, offer(t), verdict.Differences[0])
 	}
 }
 
-// offer tells whether an object for a format can be emitted.
-func offer(f format.Format) string {
-	_, err := emit.ResponseTemplate(f)
+// offer tells whether an object for a template can be emitted.
+func offer(t *engine.Template) string {
+	_, err := responsetemplate.Emit(t)
 	var refused *emit.Inexpressible
 	if errors.As(err, &refused) {
-		return refused.Error()
+		headline, _, _ := strings.Cut(refused.Error(), "\n")
+		return headline
 	}
 	return "`assay emit response-template` writes one for the format"
 }
