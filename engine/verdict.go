@@ -18,8 +18,8 @@ var ErrToolsUnsupported = caps.ErrToolsUnsupported
 var ErrUnverified = errors.New("the output format is not verified")
 
 // Verdict is the gate's judgement of a template. Tool-capable is a property of it: it describes
-// tools and replays calls. The verdict is pass or fail: only a template that is tool-capable and
-// verified passes (E26, E28).
+// tools, and replays calls so that some answer with calls is read back. The verdict is pass or fail:
+// only a template that is tool-capable and verified passes (E26, E28).
 type Verdict struct {
 	// Incapable is why the template is not tool-capable; nil: it is. It wraps
 	// [ErrToolsUnsupported].
@@ -30,7 +30,7 @@ type Verdict struct {
 	Unverified error
 }
 
-// ToolCapable reports whether the template describes tools and replays calls.
+// ToolCapable reports whether the template describes tools and replays calls that can be read.
 func (v Verdict) ToolCapable() bool { return v.Incapable == nil }
 
 // Pass reports whether the template is tool-capable and verified.
@@ -58,11 +58,30 @@ func (v Verdict) String() string {
 	return "fail: " + strings.Join(why, "; ")
 }
 
+// Tools says in a line whether the template is tool-capable: "yes"; "yes, but " and why it is not
+// verified; or "no, " and why.
+func (v Verdict) Tools() string {
+	says := func(answer string, why error) string {
+		return answer + ", " + strings.ReplaceAll(why.Error(), "\n", " ")
+	}
+	switch {
+	case v.Incapable != nil:
+		return says("no", v.Incapable)
+	case v.Unverified != nil:
+		return strings.Replace(says("yes", v.Unverified), ", ", ", but ", 1)
+	}
+	return "yes"
+}
+
 // Gate judges the template: its capabilities, and the proofs of its format ([Template.Verify]).
 // Whoever wants to know whether a template may serve tools asks here.
 func (t *Template) Gate() Verdict {
 	v := Verdict{Incapable: t.caps.ToolCapable()}
 	p := t.proved()
+	if v.Incapable == nil && p.unread != nil {
+		v.Incapable = fmt.Errorf("%w: no answer with calls is read back: %w", ErrToolsUnsupported,
+			p.unread)
+	}
 	// A shape with calls that fails counts for every template, one that proves nothing for those
 	// that are said to replay calls.
 	if v.Unverified = p.plain; v.Unverified == nil && (v.ToolCapable() || !p.report.OK()) {
@@ -77,6 +96,7 @@ type proofs struct {
 	// plain is why answers are not proven to be read, those with calls left aside, calls why those
 	// with calls are not; each wraps [ErrUnverified] where it is not nil.
 	plain, calls error
+	unread       error // why no answer with calls is read back
 }
 
 // prove verifies the template.
@@ -93,6 +113,9 @@ func (t *Template) prove() proofs {
 		return nil
 	}
 	p.plain, p.calls = unproven(false), unproven(true)
+	if exhausted == nil {
+		p.unread = p.report.Unread()
+	}
 	return p
 }
 

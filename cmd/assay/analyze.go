@@ -29,8 +29,8 @@ back ("assay analyze --verify"). Exit status 1 if it fails.`,
 					map[string]any{"caps": caps.Value(), "tool_capable": gate.ToolCapable(),
 						"gate": gate.String()})
 			} else {
-				_, err = fmt.Fprintf(c.stdout, "%stool-capable: %t\ngate: %s\n", caps,
-					gate.ToolCapable(), gate)
+				_, err = fmt.Fprintf(c.stdout, "%stool-capable: %s\ngate: %s\n", caps,
+					gate.Tools(), gate)
 			}
 			if err == nil && !gate.Pass() {
 				err = errFailed

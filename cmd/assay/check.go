@@ -424,17 +424,10 @@ func (one *checked) judge(src subject.Source, whole bool) {
 	default:
 		gate = t.Gate()
 	}
-	able := "yes"
-	switch {
-	case gate.Incapable != nil:
-		able = "no, " + probes.Plain(gate.Incapable.Error())
-	case gate.Unverified != nil:
-		able = "yes, but " + probes.Plain(gate.Unverified.Error())
-	}
 	if !whole && gate.Pass() {
 		return
 	}
-	line := fmt.Sprintf("tool-capable: %s: %s", src.Name, able)
+	line := fmt.Sprintf("tool-capable: %s: %s", src.Name, probes.Plain(gate.Tools()))
 	if whole && t != nil {
 		if unset := check.Unset(t); unset != "" {
 			line += "; thinking unset is " + unset

@@ -58,6 +58,7 @@ type fixed struct {
 	Template string        `json:"template"`
 	Patches  []fixedPatch  `json:"patches"`
 	Left     []fixedReason `json:"left"`               // the faults that are not mended
+	Errors   []fixedError  `json:"errors"`             // the other errors of the check
 	Unjudged string        `json:"unjudged,omitempty"` // why not all of it was looked at
 }
 
@@ -65,6 +66,12 @@ type fixedPatch struct {
 	Kind fix.Kind `json:"kind"`
 	Gone []string `json:"gone"` // ids of the rules that find less
 	Diff string   `json:"diff"`
+}
+
+type fixedError struct {
+	Rule  string     `json:"rule"`
+	Place rule.Place `json:"place"`
+	Text  string     `json:"text"` // its first line
 }
 
 type fixedReason struct {
@@ -78,18 +85,12 @@ func (f *fixing) run(c *call) error {
 	if err != nil {
 		return err
 	}
+	f.options.Rest = f.options.Only == nil
 	all := []fixed{}
 	mended, left := 0, 0
 	var cut []error
 	for _, name := range named {
-		if subject.IsModel(name) {
-			return fmt.Errorf(
-				"%s is a model; name the file with the template, and for a GGUF file see `assay "+
-					"help retemplate`",
-				name,
-			)
-		}
-		sources, err := c.templates(name)
+		sources, err := c.mendable(name)
 		if err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func (f *fixing) run(c *call) error {
 					return err
 				}
 			}
-			mended, left = mended+len(m.Patches), left+len(m.Left)
+			mended, left = mended+len(m.Patches), left+len(m.Left)+len(m.Rest)
 			if m.Unjudged != nil {
 				cut = append(cut, m.Unjudged)
 			}
@@ -127,15 +128,47 @@ func (f *fixing) run(c *call) error {
 	return nil
 }
 
+// mendable returns the templates of an argument, each in a file that can be written: of a model
+// folder those of all its files but model files.
+func (c *call) mendable(name string) ([]subject.Source, error) {
+	if !subject.IsModel(name) {
+		return c.templates(name)
+	}
+	m, err := subject.OpenModel(name)
+	if err != nil {
+		return nil, err
+	}
+	var all []subject.Source
+	for _, src := range m.Sources {
+		if !strings.EqualFold(filepath.Ext(src.File), ".gguf") &&
+			!slices.ContainsFunc(all, func(s subject.Source) bool {
+				return s.File == src.File && s.Text == src.Text
+			}) {
+			all = append(all, src)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no template in a file that can be edited; for a GGUF file "+
+			"see `assay help retemplate`", name)
+	}
+	return all, nil
+}
+
 // report prints the result for a template, and returns it.
 func (f *fixing) report(c *call, m *fix.Mended) fixed {
-	one := fixed{Template: m.Source.Name, Patches: []fixedPatch{}, Left: []fixedReason{}}
+	one := fixed{Template: m.Source.Name, Patches: []fixedPatch{}, Left: []fixedReason{},
+		Errors: []fixedError{}}
 	for _, p := range m.Patches {
 		one.Patches = append(one.Patches, fixedPatch{p.Kind, p.Rules(), p.Diff(m.Source.Name)})
 	}
 	for _, r := range m.Left {
 		r.Reason = source.Cut(r.Reason, maxLine)
 		one.Left = append(one.Left, fixedReason(r))
+	}
+	for _, res := range m.Rest {
+		first, _, _ := strings.Cut(res.Text, "\n")
+		res.Place.Excerpt = ""
+		one.Errors = append(one.Errors, fixedError{res.Rule, res.Place, source.Cut(first, maxLine)})
 	}
 	if m.Unjudged != nil {
 		one.Unjudged = source.Cut(m.Unjudged.Error(), maxLine)
@@ -155,6 +188,9 @@ func (f *fixing) report(c *call, m *fix.Mended) fixed {
 	}
 	for _, r := range m.Left {
 		fmt.Fprintf(c.stderr, "%s: left: %s: %s\n", r.Place, r.Kind, r.Reason)
+	}
+	for _, e := range one.Errors {
+		fmt.Fprintf(c.stderr, "%s: left: %s [%s]\n", e.Place, e.Text, e.Rule)
 	}
 	return one
 }

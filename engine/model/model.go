@@ -376,7 +376,7 @@ func (m *Model) String() string {
 	if m.Judged != nil && m.Judged.Err == nil {
 		f := m.Judged.Compiled.Analysis().Format
 		b.WriteString(m.Judged.Compiled.Caps().String())
-		line("tool-capable", "%t", m.Judged.Compiled.Gate().ToolCapable())
+		line("tool-capable", "%s", source.Printable(m.Judged.Compiled.Gate().Tools()))
 		line("reasoning", "%s", f.Reasoning.Mode)
 		line("content", "%s", f.Content.Mode)
 		line("chat_format", "%s", f.Shape())

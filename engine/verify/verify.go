@@ -167,6 +167,22 @@ func (r *Report) Proven(calls bool) error {
 	return nil
 }
 
+// Unread returns why no answer with calls is read back: shapes with calls fail, and none is verified.
+// nil: some is, or nothing is known of them.
+func (r *Report) Unread() error {
+	var failed error
+	for _, s := range r.Shapes {
+		switch {
+		case !s.Tools:
+		case s.Verdict == Verified || s.Verdict == Ambiguous || s.Verdict == Unjudged:
+			return nil
+		case s.Verdict == Failed && failed == nil:
+			failed = errors.New(s.String())
+		}
+	}
+	return failed
+}
+
 // String returns a line per shape.
 func (r *Report) String() string {
 	var b strings.Builder

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/harness/check/rule"
@@ -13,6 +14,13 @@ const TooCostly = "A056"
 
 // Unjudged tells that a rule is not judged, and why.
 func Unjudged(find Finder, why error) { find(Nowhere, "%w", rule.NotJudged{Why: why}) }
+
+// Weigh returns a finder whose findings have a severity of their own, whatever that of the rule.
+func Weigh(find Finder, severity rule.Severity) Finder {
+	return func(at Where, format string, args ...any) {
+		find(at, "%w", &rule.Weighed{Severity: severity, What: fmt.Errorf(format, args...)})
+	}
+}
 
 // Judged reports whether probes rendered; where one did not, the rule is not judged.
 func Judged(find Finder, probes ...error) bool {

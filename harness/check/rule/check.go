@@ -25,6 +25,7 @@ type Check[S, At any] struct {
 // Finder takes the findings of a rule: where, and a sentence, with evidence on further lines. An
 // error in the arguments that has a place of its own may have the last word on that
 // ([Scope].Place). An error [NotJudged] in the arguments makes no finding: the rule is not judged.
+// An error [*Weighed] gives the finding a severity of its own.
 type Finder[At any] func(at At, format string, args ...any)
 
 // Fault is a finding of a rule before it has a place in a file, or why the rule was not judged: an
@@ -140,7 +141,9 @@ func (r *Runner[S, At]) results(c *Check[S, At], all []Fault[At], crash string) 
 			text += note
 		}
 		if f.Judged() {
-			found.Add(place, text)
+			one := Finding{Place: place, Text: text}
+			errors.As(f.Err, &one.weight)
+			found.add(one)
 		} else {
 			found.Unjudged(place, text)
 		}

@@ -127,9 +127,8 @@ func (res *Result) News() bool {
 
 // Same reports whether two results are the same finding of a rule: their first lines say the same.
 func (res *Result) Same(other *Result) bool {
-	first, _, _ := strings.Cut(res.Text, "\n")
-	second, _, _ := strings.Cut(other.Text, "\n")
-	return res.Rule == other.Rule && res.Status == other.Status && first == second
+	return res.Rule == other.Rule && res.Status == other.Status &&
+		firstLine(res.Text) == firstLine(other.Text)
 }
 
 // Detail holds the facts that a page shows of a case beside its verdict. Offsets are bytes of the

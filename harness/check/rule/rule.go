@@ -87,7 +87,12 @@ func (r Rule) Results(base Result, found *Findings) []Result {
 		results = append(results, res)
 	}
 	for _, f := range found.list {
-		add(r.Severity.Status(), f)
+		severity := r.Severity
+		if f.weight != nil {
+			severity = f.weight.Severity
+		}
+		add(severity.Status(), f)
+		results[len(results)-1].Severity = severity
 	}
 	if found.more > 0 {
 		results[len(results)-1].Text += fmt.Sprintf("\nand %d more", found.more)
@@ -126,9 +131,11 @@ func (r Rule) Markdown() string {
 type Finding struct {
 	Place Place
 	Text  string
+
+	weight *Weighed // its own severity; nil: the rule's
 }
 
-// Findings gathers the findings of a rule: each finding once, the first ones, and how many follow;
+// Findings gathers the findings of a rule: each cause once, the first ones, and how many follow;
 // and why it could not be judged, once for each reason.
 type Findings struct {
 	list     []Finding
@@ -145,14 +152,43 @@ func (e NotJudged) Error() string { return e.Why.Error() }
 // Unwrap returns the reason.
 func (e NotJudged) Unwrap() error { return e.Why }
 
+// Weighed is an error with which a rule tells its [Finder] that a finding has a severity of its own:
+// it is true and no server shows its damage, it is what the publisher of a model meant, or it is
+// worse than others of the rule.
+type Weighed struct {
+	Severity Severity
+	What     error
+}
+
+func (e *Weighed) Error() string { return e.What.Error() }
+
+// Unwrap returns the finding.
+func (e *Weighed) Unwrap() error { return e.What }
+
 // MaxFindings bounds the findings of a rule that are kept of one look at a subject.
 const MaxFindings = 20
 
-// Add adds a finding.
-func (f *Findings) Add(at Place, text string) {
-	found := Finding{at, text}
+// again begins the line of a finding that has the cause of the one above it.
+const again = "the same: "
+
+// Add adds a finding. One at the place of an earlier one, or with its first line, has the same
+// cause: it becomes a line of that.
+func (f *Findings) Add(at Place, text string) { f.add(Finding{Place: at, Text: text}) }
+
+func (f *Findings) add(found Finding) {
+	first := firstLine(found.Text)
+	i := slices.IndexFunc(f.list, func(old Finding) bool {
+		return old.severity() == found.severity() && (old.Place.Line+len(old.Place.Part) > 0 &&
+			old.Place == found.Place || firstLine(old.Text) == first)
+	})
 	switch {
-	case slices.Contains(f.list, found):
+	case i >= 0:
+		old := &f.list[i]
+		if line := "\n" + again + first; firstLine(old.Text) != first &&
+			strings.Count(old.Text, "\n"+again) < MaxFindings &&
+			!strings.Contains(old.Text+"\n", line+"\n") {
+			old.Text += line
+		}
 	case len(f.list) < MaxFindings:
 		f.list = append(f.list, found)
 	default:
@@ -160,9 +196,23 @@ func (f *Findings) Add(at Place, text string) {
 	}
 }
 
+// severity is that of a finding which has its own; any other value than a severity where it has
+// that of its rule.
+func (f Finding) severity() Severity {
+	if f.weight == nil {
+		return Error + 1
+	}
+	return f.weight.Severity
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
 // Unjudged adds a reason why the rule could not be judged.
 func (f *Findings) Unjudged(at Place, why string) {
-	reason := Finding{at, why}
+	reason := Finding{Place: at, Text: why}
 	if len(f.unjudged) < MaxFindings && !slices.Contains(f.unjudged, reason) {
 		f.unjudged = append(f.unjudged, reason)
 	}

@@ -53,6 +53,9 @@ type View struct {
 	// stands between them.
 	Joins     bool
 	Separator string
+	// Pictures makes {"type": "image"} of a part of the type image_url. NoPictures refuses a request
+	// with a part that is neither text nor the engine's own.
+	Pictures, NoPictures bool
 	// NullTools gives the template tools and documents as null where the request has none.
 	NullTools bool
 	// EmptyTools lets an empty list of tools reach the template.
@@ -63,7 +66,7 @@ type View struct {
 func Views() []View { return views }
 
 var views = []View{
-	{Engine: "transformers", Immutable: true, DropNull: true,
+	{Engine: "transformers", Immutable: true, DropNull: true, Pictures: true,
 		Reasoning: []string{"reasoning_content", "thinking"}, NullTools: true, EmptyTools: true},
 	{Engine: "transformers", Releases: "before 5.23", Immutable: true, NullTools: true,
 		EmptyTools: true},
@@ -71,20 +74,21 @@ var views = []View{
 		Keeps: []string{"role", "content", "tool_calls", "reasoning", "reasoning_content",
 			"tool_call_id", "name"},
 		Reasoning: []string{"reasoning", "reasoning_content"}, DropNull: true, NoCalls: true,
-		ParseArguments: true, EmptyContent: true, Joins: true, Separator: "\n", NullTools: true},
+		ParseArguments: true, EmptyContent: true, Joins: true, Separator: "\n", Pictures: true,
+		NullTools: true},
 	{Engine: "SGLang", Immutable: true,
 		Keeps: []string{"role", "content", "tool_call_id", "name", "reasoning_content",
 			"tool_calls"},
 		DropNull: true, ParseArguments: true, EmptyContent: true, Joins: true, Separator: " ",
-		NullTools: true},
+		Pictures: true, NullTools: true},
 	{Engine: "mlx-lm", Immutable: true, DropNull: true,
 		Reasoning: []string{"reasoning_content", "thinking"}, ParseArguments: true,
-		EmptyContent: true, Joins: true, NullTools: true},
+		EmptyContent: true, Joins: true, NoPictures: true, NullTools: true},
 	{Engine: "llama.cpp", Refuses: []string{"name", "reasoning_content"},
 		Keeps: []string{"role", "content", "reasoning_content", "name", "tool_call_id",
 			"tool_calls"},
 		DropNull: true, NoCalls: true, ParseArguments: true, EmptyContent: true, Joins: true,
-		Separator: "\n"},
+		Separator: "\n", NoPictures: true},
 }
 
 // String returns the engine with its releases.
@@ -116,6 +120,11 @@ func Names(of []View) string {
 	return strings.Join(names, "")
 }
 
+// Served reports whether a server is among views; the others are those of a library.
+func Served(of []View) bool {
+	return slices.ContainsFunc(of, func(v View) bool { return v.Engine != "transformers" })
+}
+
 // Input returns the input that the engine gives to a template for a request: an object with
 // messages, tools and further variables, as clients of chat completions send it. Parts reports
 // whether the template takes content in parts. The answer is asked for where the last message is
@@ -126,6 +135,9 @@ func (v View) Input(request ordered.Value, parts bool) (in chattemplate.Input, o
 			if member.Value.IsNull() && slices.Contains(v.Refuses, member.Key) {
 				return in, false
 			}
+		}
+		if v.NoPictures && slices.ContainsFunc(m.At("content").Items(), isPicture) {
+			return in, false
 		}
 		in.Messages = append(in.Messages, v.message(m, parts))
 	}
@@ -167,6 +179,15 @@ func (v View) message(m ordered.Value, parts bool) ordered.Value {
 			m = m.With("content", text)
 		}
 	}
+	if v.Pictures && slices.ContainsFunc(m.At("content").Items(), isPicture) {
+		parts := slices.Clone(m.At("content").Items())
+		for i, part := range parts {
+			if isPicture(part) {
+				parts[i] = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("image")))
+			}
+		}
+		m = m.With("content", ordered.ArrayOf(parts...))
+	}
 	calls := m.At("tool_calls")
 	if v.NoCalls && len(calls.Items()) == 0 {
 		m = m.Without("tool_calls")
@@ -184,6 +205,12 @@ func (v View) message(m ordered.Value, parts bool) ordered.Value {
 		m = aliased(m, v.Reasoning)
 	}
 	return kept(m, v.Keeps)
+}
+
+// isPicture reports whether a part of content is a picture.
+func isPicture(part ordered.Value) bool {
+	kind := part.At("type").Text()
+	return kind == "image" || kind == "image_url"
 }
 
 // kept returns a message with the members that are kept, in their order.

@@ -54,6 +54,8 @@ type Options struct {
 	// Findings are the findings that the check has made in the template already, with the options
 	// that [Mend] is given; nil: it is checked.
 	Findings []rule.Result
+	// Rest also asks for the errors that are left ([Mended].Rest).
+	Rest bool
 	// Limits bound every render, and all of the search and of its proofs together; zero: the
 	// defaults.
 	Limits engine.Limits
@@ -109,6 +111,9 @@ type Mended struct {
 	Steps   [][]Edit // that lead there, one after the other
 	Patches []Patch
 	Left    []Left
+	// Rest are the errors of the check, with the patches, that Left says nothing about, where
+	// [Options].Rest asks for them.
+	Rest []rule.Result
 	// Unjudged is why not all of the template was looked at: it does not compile, it renders no
 	// request, or the limits on all renders cut the search off, which wraps [engine.ErrExhausted].
 	// Each patch is proven all the same. nil: the search was whole.
@@ -154,7 +159,29 @@ func Mend(ctx context.Context, src subject.Source, o Options, of check.Options) 
 		}
 	}
 	m.result.Unjudged = cmp.Or(first.Exhausted(), err)
+	if o.Rest && m.result.Unjudged == nil {
+		m.rest()
+	}
 	return m.result
+}
+
+// rest notes the errors that are left and that no reason names.
+func (m *mender) rest() {
+	if m.findings == nil {
+		m.findings = check.Template(m.source(m.result.Text), m.check)
+	}
+	named := func(id string) bool {
+		return slices.ContainsFunc(m.result.Left, func(l Left) bool {
+			return slices.ContainsFunc(append(slices.Clip(kinds), unclosed), func(k kindOf) bool {
+				return k.kind == l.Kind && slices.Contains(k.rules, id)
+			})
+		})
+	}
+	for _, res := range m.findings {
+		if res.Status == rule.Failed && !named(res.Rule) {
+			m.result.Rest = append(m.result.Rest, res)
+		}
+	}
 }
 
 // mender mends one template.

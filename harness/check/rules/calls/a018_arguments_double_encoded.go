@@ -10,7 +10,7 @@ import (
 // them, are printed as a quoted string.
 var ArgumentsDoubleEncoded = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A018", Name: "arguments-double-encoded", Severity: rule.Warning, Harm: rule.Changed,
+		ID: "A018", Name: "arguments-double-encoded", Severity: rule.Note, Harm: rule.Changed,
 		Short: "Arguments that come as a string, as OpenAI's API sends them, are printed as a " +
 			"quoted string.",
 		Damage: "The model sees \"{\\\"city\\\": ...}\" in its history and answers in kind.",

@@ -4,6 +4,7 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/check/view"
 )
 
 // ArgumentsRefused is the rule A036: arguments of one of the two forms, string or object, end in an
@@ -35,7 +36,14 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 			"them, is refused: %w", asString)
 	}
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {
-		find(probe.Nowhere, "a call whose arguments come as an object, as most engines pass "+
-			"them, is refused: %w", asObject)
+		var of []view.View
+		for _, v := range view.Views() {
+			if v.ParseArguments {
+				of = append(of, v)
+			}
+		}
+		probe.Weigh(find, rule.Error)(probe.Nowhere, "a call whose arguments come as an object is "+
+			"refused: %w\n%s give them so: every request with a call in its history fails there",
+			asObject, view.Names(of))
 	}
 }

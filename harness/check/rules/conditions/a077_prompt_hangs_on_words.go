@@ -100,6 +100,9 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 			continue
 		}
 		role := messages[at].At("role").Text()
+		if role == "system" { // whoever writes the instructions may write what the template offers
+			find = probe.Weigh(find, rule.Note)
+		}
 		find(wordAt(s, messages, at), "the word %q in a message with the role %s changes the "+
 			"rest of the prompt\n%s", word, role, report.Sides("with", with, "without", without))
 		return

@@ -11,7 +11,7 @@ import (
 // NullAnswerPrinted is the rule A040: an answer whose content is null is printed as a word.
 var NullAnswerPrinted = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A040", Name: "null-answer-printed", Severity: rule.Warning, Harm: rule.Changed,
+		ID: "A040", Name: "null-answer-printed", Severity: rule.Note, Harm: rule.Changed,
 		Short: "An answer whose content is null is printed as a word.",
 		Damage: "An answer that was cut off, or all reasoning, stands in the history as \"None\", " +
 			"and the model learns to say it.",

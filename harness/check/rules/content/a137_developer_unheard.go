@@ -15,7 +15,7 @@ import (
 // fails, vanishes or has no header as others have.
 var DeveloperUnheard = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A137", Name: "developer-unheard", Severity: rule.Note, Harm: rule.Lost,
+		ID: "A137", Name: "developer-unheard", Severity: rule.Warning, Harm: rule.Lost,
 		Short: "A developer's message, unless the server renames its role, fails, vanishes or " +
 			"has no header as others have.",
 		Damage: "Clients of newer models send their instructions so; the model never sees them, " +

@@ -23,4 +23,5 @@ var Rules = []*probe.Rule{
 	PartDropped,
 	DeveloperUnheard,
 	HistoryUnwritten,
+	NoChat,
 }

@@ -59,12 +59,20 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		case !begins && !parts && !asksForOther(prompt.Text, turn.Text):
 			parts = true
 			written, _ := s.Ask(asked)
+			find := find
+			if onlyReasoning(s, prompt.Text[at:]) {
+				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
+			}
 			find(written.At(at), "with thinking %s, the prompt ends otherwise than answers "+
 				"begin in the history\n%s", mode.Name, report.Sides("history", turn.Text, "prompt",
 				prompt.Text))
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)
+			find := find
+			if strings.HasPrefix(rest, "\n") && marked(s, prompt.Text) {
+				find = probe.Weigh(find, rule.Note) // the model writes the line feed itself
+			}
 			find(written.At(len(prompt.Text)-1), "with thinking %s, the prompt stops before "+
 				"text that begins each answer in the history\n%s", mode.Name,
 				report.Sides("history", turn.Text, "prompt", prompt.Text))
@@ -100,12 +108,10 @@ func asksForOther(prompt, turn string) bool {
 // endsEarly reports whether the history goes on with white space where a generation prompt ends
 // with a marker of reasoning, or closes reasoning where thinking is off and the prompt does not.
 func endsEarly(s *probe.Subject, rest string, mode reason.ThinkingMode, prompt string) bool {
-	r := s.Template.Analysis().Format.Reasoning
-	for _, marker := range []string{r.Open.Text, r.Close.Text} {
-		if marker = strings.TrimSpace(marker); marker != "" && strings.HasSuffix(prompt, marker) {
-			return strings.HasPrefix(rest, "\n")
-		}
+	if marked(s, prompt) {
+		return strings.HasPrefix(rest, "\n")
 	}
+	r := s.Template.Analysis().Format.Reasoning
 	if mode.On == nil || *mode.On || r.Close.Text == "" ||
 		!strings.HasPrefix(strings.TrimSpace(rest), strings.TrimSpace(r.Close.Text)) {
 		return false
@@ -113,4 +119,15 @@ func endsEarly(s *probe.Subject, rest string, mode reason.ThinkingMode, prompt s
 	yes := true
 	on, err := reason.PlainQuestion(s, &yes, true)
 	return err == nil && on.Text != prompt
+}
+
+// marked reports whether a prompt ends with a marker of reasoning.
+func marked(s *probe.Subject, prompt string) bool {
+	r := s.Template.Analysis().Format.Reasoning
+	for _, marker := range []string{r.Open.Text, r.Close.Text} {
+		if marker = strings.TrimSpace(marker); marker != "" && strings.HasSuffix(prompt, marker) {
+			return true
+		}
+	}
+	return false
 }

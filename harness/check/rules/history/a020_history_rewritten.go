@@ -38,8 +38,44 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		if at >= strings.LastIndex(last.Text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only the end of the turn changes
 		}
+		find := find
+		if thoughtGone(s, last.Text, then.Text) {
+			find = probe.Weigh(find, rule.Note) // models are trained so
+		}
 		find(last.At(at), "%s is rewritten once a question follows: engines must read it "+
 			"anew\n%s", c.name, report.Sides("last", last.Text, "then", then.Text))
 		return
 	}
+}
+
+// thoughtGone reports whether nothing but reasoning, or its empty block, went from a turn: without
+// one stretch between the question and the answer the turn is as before.
+func thoughtGone(s *probe.Subject, last, then string) bool {
+	before, long, ok1 := between(last)
+	same, short, ok2 := between(then)
+	if !ok1 || !ok2 || before != same || len(short) >= len(long) {
+		return false
+	}
+	from := report.Parting(long, short)
+	gone := long[from : from+len(long)-len(short)]
+	return long[:from]+long[from+len(gone):] == short &&
+		(strings.Contains(gone, "REASONNEEDLE") || onlyReasoning(s, gone))
+}
+
+// between returns the text of a prompt up to the question, and from there to the answer.
+func between(prompt string) (before, gap string, ok bool) {
+	before, rest, asked := strings.Cut(prompt, "USERNEEDLE")
+	gap, _, answered := strings.Cut(rest, "ANSWERNEEDLE")
+	return before, gap, asked && answered
+}
+
+// onlyReasoning reports whether a text has nothing but markers of reasoning and white space.
+func onlyReasoning(s *probe.Subject, text string) bool {
+	r := s.Template.Analysis().Format.Reasoning
+	for _, marker := range []string{r.Open.Text, r.Close.Text} {
+		if marker = strings.TrimSpace(marker); marker != "" {
+			text = strings.ReplaceAll(text, marker, "")
+		}
+	}
+	return strings.TrimSpace(text) == ""
 }

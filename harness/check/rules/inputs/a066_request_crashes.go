@@ -3,6 +3,7 @@ package inputs
 import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 )
 
 // RequestCrashes is the rule A066: a request that the protocol permits ends in an error that the
@@ -21,4 +22,25 @@ var RequestCrashes = &probe.Rule{
 	Find:  checkCrashes,
 }
 
-func checkCrashes(s *probe.Subject, find probe.Finder) { findCrashes(s, find, false) }
+func checkCrashes(s *probe.Subject, find probe.Finder) {
+	findCrashes(s, find, false)
+	findCallCrashes(s, find)
+}
+
+// findCallCrashes reports why a call crashes in a template that looks at the calls of messages and
+// renders none that has the form of the protocol, whatever the form of its arguments: it is said to
+// replay no calls, so that no other rule shows it one.
+func findCallCrashes(s *probe.Subject, find probe.Finder) {
+	if s.Template.Caps().ToolCalls {
+		return
+	}
+	_, asText := s.WithArguments(sample.ArgumentsText)
+	r, err := s.WithArguments(sample.Arguments)
+	if err == nil || asText == nil || probe.Worded(err) || probe.Worded(asText) {
+		return
+	}
+	o, _ := r.Observe() // the trace is there even where rendering fails
+	if _, looks := o.Trace.Reading("messages[1].tool_calls"); looks {
+		find(probe.Nowhere, "a call ends in an error: %w", err)
+	}
+}

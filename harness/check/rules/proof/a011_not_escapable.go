@@ -18,7 +18,7 @@ import (
 // be told from the end of the argument.
 var NotEscapable = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A011", Name: "not-escapable", Severity: rule.Warning, Harm: rule.Misread,
+		ID: "A011", Name: "not-escapable", Severity: rule.Note, Harm: rule.Misread,
 		Short:  "An argument that contains the markers with which calls end is cut off there.",
 		Damage: "A model that writes code about tool calls gets its arguments cut off silently.",
 		Fix: "Escape values (as JSON, CDATA or entities), or choose closing markers that are " +

@@ -6,6 +6,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -65,6 +66,7 @@ const plainAnswer = "It is a plain answer."
 func plainOutput(s *probe.Subject, prefill string) string {
 	text, err := s.Fitted(sample.Talk(sample.User, sample.AnswerOf(plainAnswer)), false, false)
 	if turn, ok := turnOf(s, text.Text); err == nil && ok {
+		turn = unasked(s, turn)
 		output, ok := strings.CutPrefix(turn, prefill)
 		if ok && strings.Contains(output, plainAnswer) &&
 			strings.Contains(output, reason.Opened(s, prefill)) {
@@ -72,4 +74,17 @@ func plainOutput(s *probe.Subject, prefill string) string {
 		}
 	}
 	return reason.Opened(s, prefill) + contentMarkers(s, plainAnswer)
+}
+
+// unasked is a turn without the header of the next answer, where the template writes that whether a
+// generation prompt is asked for or not: A071 is about it, and no model writes it.
+func unasked(s *probe.Subject, turn string) string {
+	question := sample.Talk(sample.User)
+	asked, err1 := s.Fitted(question, false, true)
+	plain, err2 := s.Fitted(question, false, false)
+	_, end, ok := strings.Cut(turn, plainAnswer)
+	if err1 != nil || err2 != nil || asked.Text != plain.Text || !ok {
+		return turn
+	}
+	return turn[:len(turn)-len(source.CommonSuffix(end, asked.Text))]
 }

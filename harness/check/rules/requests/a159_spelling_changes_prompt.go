@@ -1,6 +1,8 @@
 package requests
 
 import (
+	"slices"
+
 	"github.com/goassay/assay/harness/check/fact/variant"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -25,7 +27,10 @@ func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
 	for _, c := range causes(s, func(f variant.Fault) bool {
 		return f.Kind == variant.Changed && says(f)
 	}) {
-		f := c.faults[0]
+		f, find := c.faults[0], find
+		if !slices.ContainsFunc(c.faults, func(f variant.Fault) bool { return view.Served(f.Views) }) {
+			find = probe.Weigh(find, rule.Note)
+		}
 		find(c.at, "a request with %s gets another prompt than the plain one (%s)\n%s\n%s",
 			f.In.Name, view.Names(f.Views),
 			excerpts(f), c.others())

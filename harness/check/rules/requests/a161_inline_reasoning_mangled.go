@@ -27,10 +27,25 @@ var InlineReasoningMangled = &probe.Rule{
 }
 
 func checkInlineReasoningMangled(s *probe.Subject, find probe.Finder) {
+	type happening struct {
+		kind variant.Kind
+		text string
+	}
+	told := map[happening]int{} // the same text of an answer and of a call, at two places
+	var all []cause
 	for _, c := range causes(s, func(f variant.Fault) bool {
 		return f.In.Relation == sent.Inline &&
 			(f.Kind == variant.Lost || f.Kind == variant.Doubled)
 	}) {
+		this := happening{c.faults[0].Kind, c.faults[0].Text}
+		if i, ok := told[this]; ok {
+			all[i].faults = append(all[i].faults, c.faults...)
+			continue
+		}
+		told[this] = len(all)
+		all = append(all, c)
+	}
+	for _, c := range all {
 		f := c.faults[0]
 		happens := "is lost"
 		if f.Kind == variant.Doubled {

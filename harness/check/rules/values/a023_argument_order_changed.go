@@ -13,7 +13,7 @@ import (
 // order in which the model wrote them.
 var ArgumentOrderChanged = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A023", Name: "argument-order-changed", Severity: rule.Warning, Harm: rule.Changed,
+		ID: "A023", Name: "argument-order-changed", Severity: rule.Note, Harm: rule.Changed,
 		Short: "The arguments of a call in the history are not in the order in which the model " +
 			"wrote them.",
 		Damage: "The prompt of the next turn does not start with this one, and some models drop " +

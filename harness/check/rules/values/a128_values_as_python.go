@@ -14,7 +14,7 @@ import (
 // does.
 var ValuesAsPython = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A128", Name: "values-as-python", Severity: rule.Note, Harm: rule.Changed,
+		ID: "A128", Name: "values-as-python", Severity: rule.Warning, Harm: rule.Changed,
 		Short: "Arguments between tags that are no text are written as Python does.",
 		Damage: "The model writes True and None, and objects in single quotes, where a parser " +
 			"expects JSON.",

@@ -1,0 +1,60 @@
+package content
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// NoChat is the rule A178: the template writes no turn of a model, as one for embeddings or ranking
+// does; it is not judged as one for chat.
+var NoChat = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A178", Name: "no-chat", Severity: rule.Note, Harm: rule.Style,
+		Short: "The template writes no turn of a model, as one for embeddings or ranking does; it " +
+			"is not judged as one for chat.",
+		Damage: "None with a model that embeds or ranks texts. A model for chat does not know " +
+			"whose text it reads, nor when to answer.",
+		Fix: "For chat, write a header for each role, and the model's at the end {% if " +
+			"add_generation_prompt %}.",
+	},
+	Group: probe.GroupLint,
+	Supersedes: []string{"A012", "A013", "A014", "A015", "A019", "A020", "A026", "A034", "A040",
+		"A061", "A063", "A064", "A066", "A071", "A075", "A082", "A085", "A137", "A153", "A157",
+		"A158", "A159", "A162"},
+	Find: checkChat,
+}
+
+// checkChat finds that nothing asks the model for an answer, and that a text is written alike
+// whether the model or its user said it; or not at all, or is refused in the template's words.
+func checkChat(s *probe.Subject, find probe.Finder) {
+	c := s.Template.Caps()
+	user := func(text string) ordered.Value {
+		m := chat.User(text)
+		if c.TypedOnly() {
+			m = m.With("content", ordered.ArrayOf(chat.TextPart(ordered.Str(text))))
+		}
+		return m
+	}
+	ask := func(generate bool, messages ...ordered.Value) (probe.Rendering, error) {
+		return s.Fitted(messages, false, generate)
+	}
+	asked, err1 := ask(true, user("USERNEEDLE"))
+	plain, err2 := ask(false, user("USERNEEDLE"))
+	if c.Tools || c.ToolCalls || err1 != nil || err2 != nil || asked.Text != plain.Text {
+		return
+	}
+	answer := user("ANSWERNEEDLE").With("role", ordered.Str("assistant"))
+	answered, err1 := ask(false, user("USERNEEDLE"), answer, user("SECONDNEEDLE"))
+	repeated, err2 := ask(false, user("USERNEEDLE"), user("ANSWERNEEDLE"), user("SECONDNEEDLE"))
+	refused := err1 != nil && err2 != nil && probe.Worded(err1) && probe.Worded(err2)
+	alike := err1 == nil && err2 == nil && (answered.Text == repeated.Text ||
+		!strings.Contains(answered.Text, "NEEDLE"))
+	if refused || alike {
+		find(probe.Nowhere, "nothing asks a model for an answer, and its text is written as a "+
+			"user's, or not at all: the template is not judged as one for chat")
+	}
+}
