@@ -380,7 +380,8 @@ func TestVerdict(t *testing.T) {
 		want       string // of String
 	}{
 		{"verified", template, nil, true, `^pass$`},
-		{"another format", template, &wrong, true, `^fail: the output format is not verified: content: failed \(`},
+		{"another format", template, &wrong, false, `^fail: .*: no answer with calls is read back: call: failed .*; ` +
+			`the output format is not verified: content: failed \(`},
 		{"without tools", silent, nil, false,
 			`^fail: chat template does not support tool calling \(supports_tools=false, supports_tool_calls=false\)$`},
 		{"both", silent, &wrong, false, `^fail: chat template .*; the output format is not verified: content: failed`},
@@ -394,6 +395,10 @@ func TestVerdict(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := tmpl.Gate()
+		if says := v.Tools(); strings.HasPrefix(says, "yes") != tt.capable ||
+			(says == "yes") != v.Pass() {
+			t.Errorf("%s: says of tools %q; tool-capable is %t", tt.name, says, tt.capable)
+		}
 		if v.ToolCapable() != tt.capable || !regexp.MustCompile(tt.want).MatchString(v.String()) {
 			t.Errorf("%s: tool-capable %t, "+
 				"%s; want %t, %s", tt.name, v.ToolCapable(), v, tt.capable, tt.want)

@@ -77,6 +77,36 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestFindings has one result for a cause: for findings at one place, and for those that say the
+// same; and a severity of its own where a finding has one.
+func TestFindings(t *testing.T) {
+	c := rule.Check[int, int]{Rule: rule.Rule{ID: "A900", Severity: rule.Warning}}
+	c.Find = func(_ int, find rule.Finder[int]) {
+		find(3, "lost in one\nhere")
+		find(3, "lost in two\nthere")
+		find(4, "lost in one\nelsewhere")
+		find(3, "%w", &rule.Weighed{Severity: rule.Note, What: errors.New("lost in three")})
+		find(0, "somewhere")
+		find(0, "anywhere")
+		find(5, "%w", &rule.Weighed{Severity: rule.Error, What: errors.New("lost in four")})
+	}
+	got := ""
+	for _, res := range c.Run(0, rule.Scope[int]{
+		Place: func(line int, err error) (rule.Place, string) {
+			return rule.Place{Line: line}, err.Error()
+		}}) {
+		got += fmt.Sprintf("%v %v %d %q\n", res.Status, res.Severity, res.Place.Line, res.Text)
+	}
+	if want := `found warning 3 "lost in one\nhere\nthe same: lost in two"
+found note 3 "lost in three"
+found warning 0 "somewhere"
+found warning 0 "anywhere"
+failed error 5 "lost in four"
+`; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestBook(t *testing.T) {
 	b := rule.Book{Title: "Numbers", Intro: "All that is odd.", Rules: []rule.Rule{odd},
 		Tail: "\nThe end.\n"}

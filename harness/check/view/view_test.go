@@ -41,6 +41,9 @@ func TestInput(t *testing.T) {
 			`{"role": "user", "content": [{"type": "text", "text": "a"}]}`},
 		{"SGLang", `{"role": "user", "content": [{"type": "text", "text": "a"}, ` +
 			`{"type": "text", "text": "b"}]}`, false, `{"role": "user", "content": "a b"}`},
+		{"SGLang", `{"role": "user", "content": [{"type": "image_url", ` +
+			`"image_url": {"url": "data:,"}}]}`, true,
+			`{"role": "user", "content": [{"type": "image"}]}`},
 		{"mlx-lm", `{"role": "user", "content": [{"type": "text", "text": "a"}, ` +
 			`{"type": "text", "text": "b"}]}`, false, `{"role": "user", "content": "ab"}`},
 		{"SGLang", `{"role": "assistant", "content": null, "tool_calls": [{"id": "1", ` +

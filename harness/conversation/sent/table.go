@@ -254,7 +254,7 @@ var table = []spelled{
 		relation: Whole, plain: []edit{{"documents", "[" + bridge + "]"}},
 		sent: []edit{{"documents", "[" + bridge + ", " + mill + "]"}}},
 	{name: "a document whose number is no text", by: "retrieval with Granite's templates",
-		base: "question", plain: []edit{{"documents", `[{"doc_id": "7", "title": "The bridge",
+		base: "question", relation: Whole, plain: []edit{{"documents", `[{"doc_id": "7", "title": "The bridge",
 			"text": "The bridge was built of stone.", "contents": "The bridge was built of stone."}]`}},
 		sent: []edit{{"documents", `[{"doc_id": 7, "title": "The bridge",
 			"text": "The bridge was built of stone.", "contents": "The bridge was built of stone."}]`}}},

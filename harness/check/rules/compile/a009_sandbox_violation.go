@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/goassay/assay/harness/check/fact/variant"
 	"github.com/goassay/assay/harness/check/probe"
@@ -37,8 +38,9 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 		}
 		rendered = true
 		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
-			find(probe.Nowhere, "the request %q ends in an error where engines forbid a "+
-				"template to change it: %w", c.Name, err)
+			probe.Weigh(find, rule.Error)(probe.Nowhere, "the request %q ends in an error where "+
+				"engines forbid a template to change it: %w\n%s do", c.Name, err,
+				view.Names(immutable()))
 			return
 		} else if text != mutable {
 			written := s.Rendered(mutable, in)
@@ -58,4 +60,11 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 	if !rendered {
 		probe.Unjudged(find, refused)
 	}
+}
+
+// immutable are the views of engines in which a template must not change its input.
+func immutable() []view.View {
+	return slices.DeleteFunc(slices.Clone(view.Views()), func(v view.View) bool {
+		return !v.Immutable
+	})
 }

@@ -51,10 +51,19 @@ func checkChat(s *probe.Subject, find probe.Finder) {
 	answered, err1 := ask(false, user("USERNEEDLE"), answer, user("SECONDNEEDLE"))
 	repeated, err2 := ask(false, user("USERNEEDLE"), user("ANSWERNEEDLE"), user("SECONDNEEDLE"))
 	refused := err1 != nil && err2 != nil && probe.Worded(err1) && probe.Worded(err2)
-	alike := err1 == nil && err2 == nil && (answered.Text == repeated.Text ||
-		!strings.Contains(answered.Text, "NEEDLE"))
+	alike := err1 == nil && err2 == nil && (!strings.Contains(answered.Text, "NEEDLE") ||
+		answered.Text == repeated.Text && evenly(answered.Text))
 	if refused || alike {
 		find(probe.Nowhere, "nothing asks a model for an answer, and its text is written as a "+
 			"user's, or not at all: the template is not judged as one for chat")
 	}
+}
+
+// evenly reports whether a conversation has the same text between any two of its messages: else the
+// place of a message tells whose it is.
+func evenly(prompt string) bool {
+	_, rest, ok1 := strings.Cut(prompt, "USERNEEDLE")
+	first, rest, ok2 := strings.Cut(rest, "ANSWERNEEDLE")
+	second, _, ok3 := strings.Cut(rest, "SECONDNEEDLE")
+	return ok1 && ok2 && ok3 && first == second
 }

@@ -56,10 +56,16 @@ func thoughtGone(s *probe.Subject, last, then string) bool {
 	if !ok1 || !ok2 || before != same || len(short) >= len(long) {
 		return false
 	}
-	from := report.Parting(long, short)
-	gone := long[from : from+len(long)-len(short)]
-	return long[:from]+long[from+len(gone):] == short &&
-		(strings.Contains(gone, "REASONNEEDLE") || onlyReasoning(s, gone))
+	for from := report.Parting(long, short); from >= 0; from-- { // it may begin as what follows it
+		gone := long[from : from+len(long)-len(short)]
+		if long[:from]+long[from+len(gone):] != short {
+			return false
+		}
+		if strings.Contains(gone, "REASONNEEDLE") || onlyReasoning(s, gone) {
+			return true
+		}
+	}
+	return false
 }
 
 // between returns the text of a prompt up to the question, and from there to the answer.
