@@ -18,8 +18,8 @@ var ErrToolsUnsupported = caps.ErrToolsUnsupported
 var ErrUnverified = errors.New("the output format is not verified")
 
 // Verdict is the gate's judgement of a template. Tool-capable is a property of it: it describes
-// tools, and replays calls so that some answer with calls is read back. The verdict is pass or fail:
-// only a template that is tool-capable and verified passes (E26, E28).
+// tools, and replays calls so that some answer with calls is read back. The verdict is pass or
+// fail: only a template that is tool-capable and verified passes (E26, E28).
 type Verdict struct {
 	// Incapable is why the template is not tool-capable; nil: it is. It wraps
 	// [ErrToolsUnsupported].

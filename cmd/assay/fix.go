@@ -90,7 +90,7 @@ func (f *fixing) run(c *call) error {
 	mended, left := 0, 0
 	var cut []error
 	for _, name := range named {
-		sources, err := c.mendable(name)
+		sources, err := f.mendable(c, name)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (f *fixing) run(c *call) error {
 
 // mendable returns the templates of an argument, each in a file that can be written: of a model
 // folder those of all its files but model files.
-func (c *call) mendable(name string) ([]subject.Source, error) {
+func (f *fixing) mendable(c *call, name string) ([]subject.Source, error) {
 	if !subject.IsModel(name) {
 		return c.templates(name)
 	}

@@ -167,8 +167,8 @@ func (r *Report) Proven(calls bool) error {
 	return nil
 }
 
-// Unread returns why no answer with calls is read back: shapes with calls fail, and none is verified.
-// nil: some is, or nothing is known of them.
+// Unread returns why no answer with calls is read back: shapes with calls fail, and none is
+// verified. nil: some is, or nothing is known of them.
 func (r *Report) Unread() error {
 	var failed error
 	for _, s := range r.Shapes {

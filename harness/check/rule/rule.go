@@ -152,9 +152,9 @@ func (e NotJudged) Error() string { return e.Why.Error() }
 // Unwrap returns the reason.
 func (e NotJudged) Unwrap() error { return e.Why }
 
-// Weighed is an error with which a rule tells its [Finder] that a finding has a severity of its own:
-// it is true and no server shows its damage, it is what the publisher of a model meant, or it is
-// worse than others of the rule.
+// Weighed is an error with which a rule tells its [Finder] that a finding has a severity of its
+// own: it is true and no server shows its damage, it is what the publisher of a model meant, or it
+// is worse than others of the rule.
 type Weighed struct {
 	Severity Severity
 	What     error

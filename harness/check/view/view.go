@@ -53,8 +53,8 @@ type View struct {
 	// stands between them.
 	Joins     bool
 	Separator string
-	// Pictures makes {"type": "image"} of a part of the type image_url. NoPictures refuses a request
-	// with a part that is neither text nor the engine's own.
+	// Pictures makes {"type": "image"} of a part of the type image_url. NoPictures refuses a
+	// request with a picture, as a text model does.
 	Pictures, NoPictures bool
 	// NullTools gives the template tools and documents as null where the request has none.
 	NullTools bool

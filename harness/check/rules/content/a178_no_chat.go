@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -29,7 +30,8 @@ var NoChat = &probe.Rule{
 }
 
 // checkChat finds that nothing asks the model for an answer, and that a text is written alike
-// whether the model or its user said it; or not at all, or is refused in the template's words.
+// whether the model or its user said it; or is refused in the template's words; or that nothing is
+// written but the texts that are to be ranked.
 func checkChat(s *probe.Subject, find probe.Finder) {
 	c := s.Template.Caps()
 	user := func(text string) ordered.Value {
@@ -51,12 +53,21 @@ func checkChat(s *probe.Subject, find probe.Finder) {
 	answered, err1 := ask(false, user("USERNEEDLE"), answer, user("SECONDNEEDLE"))
 	repeated, err2 := ask(false, user("USERNEEDLE"), user("ANSWERNEEDLE"), user("SECONDNEEDLE"))
 	refused := err1 != nil && err2 != nil && probe.Worded(err1) && probe.Worded(err2)
-	alike := err1 == nil && err2 == nil && (!strings.Contains(answered.Text, "NEEDLE") ||
-		answered.Text == repeated.Text && evenly(answered.Text))
-	if refused || alike {
-		find(probe.Nowhere, "nothing asks a model for an answer, and its text is written as a "+
-			"user's, or not at all: the template is not judged as one for chat")
+	alike := err1 == nil && err2 == nil && answered.Text == repeated.Text && evenly(answered.Text)
+	if refused || alike || err1 == nil && !strings.Contains(answered.Text, "NEEDLE") && ranks(s) {
+		find(probe.Nowhere, "nothing asks a model for an answer, and its text is not written as a "+
+			"turn of its own: the template is not judged as one for chat")
 	}
+}
+
+// ranks reports whether a template writes what rankers are sent, a query and a document.
+func ranks(s *probe.Subject) bool {
+	say := func(role, text string) ordered.Value {
+		return chat.MessageOf(role, ordered.Str(text))
+	}
+	prompt, err := s.Render(chattemplate.Input{Messages: []ordered.Value{
+		say("query", "QUERYNEEDLE"), say("document", "TEXTNEEDLE")}})
+	return err == nil && prompt.Has("QUERYNEEDLE") && prompt.Has("TEXTNEEDLE")
 }
 
 // evenly reports whether a conversation has the same text between any two of its messages: else the

@@ -28,7 +28,8 @@ func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
 		return f.Kind == variant.Changed && says(f)
 	}) {
 		f, find := c.faults[0], find
-		if !slices.ContainsFunc(c.faults, func(f variant.Fault) bool { return view.Served(f.Views) }) {
+		served := func(f variant.Fault) bool { return view.Served(f.Views) }
+		if !slices.ContainsFunc(c.faults, served) {
 			find = probe.Weigh(find, rule.Note)
 		}
 		find(c.at, "a request with %s gets another prompt than the plain one (%s)\n%s\n%s",
