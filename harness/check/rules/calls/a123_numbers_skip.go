@@ -1,10 +1,14 @@
 package calls
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -12,16 +16,16 @@ import (
 	"github.com/goassay/assay/harness/report"
 )
 
-// NumbersSkip is the rule A123: the template numbers calls or results and skips a number, or
-// numbers the results otherwise than the calls.
+// NumbersSkip is the rule A123: the template numbers calls, results or pictures and skips or
+// repeats a number, or numbers the results otherwise than the calls.
 var NumbersSkip = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A123", Name: "numbers-skip", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "The template numbers calls or results and skips a number, or numbers the results " +
-			"otherwise than the calls.",
+		Short: "The template numbers calls, results or pictures and skips or repeats a number, or " +
+			"numbers the results otherwise than the calls.",
 		Damage: "The model refers to a call by a number that is not there, and takes one result " +
 			"for another's.",
-		Fix: "Count each call and each result once.",
+		Fix: "Count each call, each result and each picture once.",
 	},
 	Group: probe.GroupLint,
 	Find:  checkCounted,
@@ -50,8 +54,48 @@ func numbered(t *prompts.Prompt, from, to int) map[string][]int {
 	return found
 }
 
+// digits are the numbers in own text.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// checkPictures renders two pictures with a text after each: the number beside the first is the
+// first one, and that beside the second is the next.
+func checkPictures(s *probe.Subject, find probe.Finder) {
+	if !s.Template.Caps().TypedContent {
+		return
+	}
+	picture := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("image")))
+	prompt, err := s.Raw(sample.Talk(sample.User.With("content", ordered.ArrayOf(picture,
+		chat.TextPart(ordered.Str("USERNEEDLE")), picture,
+		chat.TextPart(ordered.Str("SECONDNEEDLE"))))), false)
+	if err == nil { // with numbers that a template writes on demand
+		prompt.In.Kwargs = append(slices.Clone(prompt.In.Kwargs),
+			ordered.MemberOf("add_vision_id", ordered.Boolean(true)))
+		prompt, err = s.Render(prompt.In)
+	}
+	if err != nil {
+		return // other rules are about it
+	}
+	before, rest, _ := strings.Cut(prompt.Text, "USERNEEDLE")
+	between, _, ok := strings.Cut(rest, "SECONDNEEDLE")
+	if !ok || !strings.HasSuffix(digits.ReplaceAllString(before, "0"),
+		digits.ReplaceAllString(between, "0")) {
+		return
+	}
+	first, second := digits.FindAllString(before, -1), digits.FindAllString(between, -1)
+	if len(second) != 1 {
+		return
+	}
+	n, err1 := strconv.Atoi(first[len(first)-1])
+	next, err2 := strconv.Atoi(second[0])
+	if err1 == nil && err2 == nil && n <= 3 && (n > 1 || next != n+1) {
+		find(prompt.At(len(before)-1), "the first two pictures are numbered %d and %d: %s", n, next,
+			report.Quote(prompt.Text, len(before)))
+	}
+}
+
 // checkCounted renders three calls and their results.
 func checkCounted(s *probe.Subject, find probe.Finder) {
+	checkPictures(s, find)
 	c := s.Template.Caps()
 	if !c.ToolCalls || !c.ParallelToolCalls {
 		return
