@@ -37,6 +37,10 @@ var bases = map[string]base{
 		{"role": "assistant", "content": "Yes, take an umbrella along."},
 		{"role": "user", "content": "Which ferry leaves after lunch?"}],
 		"tools": [` + toolForecast + `, ` + toolFerry + `]}`},
+	"asked": {"a question and a call", `{"messages": [
+		{"role": "user", "content": "Will it rain on the lakes?"},
+		{"role": "assistant", "content": "", "tool_calls": [` + callRain + `]}],
+		"tools": [` + toolForecast + `, ` + toolFerry + `]}`},
 	"calls": {"two calls in one message and their results", `{"messages": [
 		{"role": "user", "content": "Will it rain on the lakes, and is there a ferry?"},
 		{"role": "assistant", "content": "", "tool_calls": [` + callRain + `, ` + callFerry + `]},
@@ -162,10 +166,26 @@ var table = []spelled{
 		sent: []edit{{"messages[3].content",
 			two("heavy showers until noon", "then sun from the west")}}},
 
-	// pictures
+	// calls without a text
+	{name: `a call with "content": ""`, by: "opencode", base: "asked", relation: Whole,
+		plain: []edit{{"messages[1].content", "null"}}},
+	{name: `a call with "content": null`, by: "OpenAI's SDKs, LangChain, Cline", base: "asked",
+		relation: Whole, sent: []edit{{"messages[1].content", "null"}}},
+
+	// pictures and sounds
 	{name: `a picture as "image_url"`, by: "OpenAI's SDKs", base: "picture",
 		sent: []edit{{"messages[0].content[0]",
 			`{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}`}},
+		unlike: []edit{{"messages[0].content[0]", "-"}}},
+
+	{name: `a picture as "image"`, by: "vLLM's and transformers' request code", base: "picture",
+		plain: []edit{{"messages[0].content[0]",
+			`{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}`}},
+		unlike: []edit{{"messages[0].content[0]", "-"}}},
+	{name: "a sound that has a type and no address", by: "vLLM's request code", base: "picture",
+		plain: []edit{{"messages[0].content[0]",
+			`{"type": "audio", "audio": "rain.wav", "audio_url": "rain.wav"}`}},
+		sent:   []edit{{"messages[0].content[0]", `{"type": "audio"}`}},
 		unlike: []edit{{"messages[0].content[0]", "-"}}},
 
 	// reasoning within the content
