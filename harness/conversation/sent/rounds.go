@@ -19,6 +19,7 @@ type Rounds struct {
 	// Thoughts are the reasoning of the answers, which a template may write or not.
 	Thoughts []string
 	Last     string // a text that the prompt has besides, such as the question at the end
+	Asks     bool   // each round begins with a question, and nothing stands before the first
 }
 
 // The words of the rounds, a row each.
@@ -163,7 +164,7 @@ func arguments(name string) Rounds {
 }
 
 func rounds(name string, told, calls, thoughts bool) Rounds {
-	r := Rounds{Name: name, Last: "Where should we go instead?"}
+	r := Rounds{Name: name, Last: "Where should we go instead?", Asks: !told}
 	var messages []ordered.Value
 	if told {
 		messages = append(messages, instructions)

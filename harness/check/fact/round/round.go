@@ -22,6 +22,7 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation/sent"
 )
@@ -80,6 +81,12 @@ func compare(r sent.Rounds, prompt string) (Difference, bool) {
 	if _, ok := find(prompt, 0, r.Last); !ok {
 		return Difference{}, false
 	}
+	last := len(first) - 1
+	if h := header(prompt, r.Rounds[0][0]); r.Asks && h != "" &&
+		!strings.Contains(first[last].text, h) && len(markup.In(first[last].text)) > 0 {
+		return Difference{Before: r.Rounds[0][last], After: r.Rounds[1][0], First: h,
+			Second: first[last].text, Off: first[last].at}, true
+	}
 	texts := append(append(sent.Round{}, r.Rounds[1]...), r.Rounds[2][0])
 	for i := range first { // there are as many in the second round
 		one, two := first[i].text, second[i].text
@@ -89,6 +96,18 @@ func compare(r sent.Rounds, prompt string) (Difference, bool) {
 		}
 	}
 	return Difference{}, false
+}
+
+// named matches a marker at the end of a text, with the name of a role or nothing after it.
+var named = regexp.MustCompile(`[<\[][^<>\[\]\s]+[>\]]\s*\w*\s*$`)
+
+// header is the marker before the first text of a prompt, where it is not the prompt's own start.
+func header(prompt, first string) string {
+	before, _, _ := strings.Cut(prompt, first)
+	if at := named.FindStringIndex(before); at != nil && at[0] > 0 {
+		return strings.TrimSpace(before[at[0]:])
+	}
+	return ""
 }
 
 // gap is own text after one text and before the next.
@@ -121,8 +140,8 @@ func find(prompt string, from int, text string) (int, bool) {
 	return at, at >= from && strings.LastIndex(prompt, text) == at
 }
 
-// Missing is a header that the prompt for the next answer lacks after a tool's result, though an
-// answer that follows a result has it in the history.
+// Missing is a header that the prompt for the next answer lacks after a tool's result, or has too
+// much: answers that follow a result have it in the history, or have it not.
 type Missing struct {
 	Header string
 	Input  chattemplate.Input
@@ -152,12 +171,37 @@ func Unprompted(t *chattemplate.Template) (Missing, bool) {
 		return Missing{}, false
 	}
 	header := strings.TrimSpace(source.CommonSuffix(turn, answer))
+	if whole := strings.TrimSpace(turn); header == "" && strings.Contains(answer, whole) {
+		header = whole // reasoning follows it
+	}
 	if !strings.ContainsFunc(header, unicode.IsLetter) || !strings.Contains(afterQuestion,
 		header) ||
 		strings.Contains(afterResult, header) {
 		return Missing{}, false
 	}
 	return Missing{Header: header, Input: in, Off: len(result)}, true
+}
+
+// Overprompted looks whether the prompt for an answer to a result has more than stands before such
+// answers in the history, though the prompt for an answer to a question has not.
+func Overprompted(t *chattemplate.Template) (Missing, bool) {
+	asked, told := sent.Prompted()
+	in, _ := neutral.Input(asked.Result, false)
+	result, err1 := t.Render(in)
+	first, _ := neutral.Input(asked.Question, false)
+	question, err2 := t.Render(first)
+	whole, _ := neutral.Input(told, false)
+	history, err3 := t.Render(whole)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return Missing{}, false // other rules are about it
+	}
+	afterQuestion, ok := between(question, asked.Asked, "")
+	afterResult, also := between(result, asked.Told, "")
+	turn, both := between(history, asked.Asked, asked.Answer)
+	answer, all := between(history, asked.Told, asked.Later)
+	more, longer := strings.CutPrefix(afterResult, answer)
+	return Missing{Header: more, Input: in, Off: len(result)}, ok && also && both && all &&
+		longer && turn == afterQuestion && strings.ContainsFunc(more, unicode.IsLetter)
 }
 
 // between returns the text of a prompt after one text and before another one; "" is the end.

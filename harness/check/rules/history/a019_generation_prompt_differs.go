@@ -6,6 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/check/fact/reason"
+	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
@@ -33,6 +34,13 @@ var GenerationPromptDiffers = &probe.Rule{
 // the text that the template always writes there.
 func checkGeneration(s *probe.Subject, find probe.Finder) {
 	checkGenerationOfCalls(s, find)
+	if m, ok := round.Overprompted(s.Template.ChatTemplate()); ok {
+		if prompt, err := s.Render(m.Input); err == nil {
+			find(prompt.At(m.Off-1), "after a tool's result the generation prompt writes %s, which "+
+				"no answer to a result has in the history: %s", probe.JSON(m.Header),
+				report.Quote(prompt.Text, m.Off))
+		}
+	}
 	parts, early := false, false
 	for _, mode := range reason.ThinkingModes() {
 		ask := chat.Request{Messages: sample.Talk(sample.User), EnableThinking: mode.On}
