@@ -74,6 +74,22 @@ func (f Fault) Sandboxed() bool {
 	return f.Kind == Crashed && jinja.Class(f.Err) == "SecurityError"
 }
 
+// Reordered reports whether the texts of a request stand in another order than in the plain prompt.
+func (f Fault) Reordered() bool {
+	for _, text := range texts(f.In.Plain) {
+		was, is := strings.Index(f.Want, text), strings.Index(f.Got, text)
+		if was >= 0 && is >= 0 {
+			for _, other := range texts(f.In.Plain) {
+				before, now := strings.Index(f.Want, other), strings.Index(f.Got, other)
+				if before >= 0 && now >= 0 && (was < before) != (is < now) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // judge renders for one template.
 type judge struct {
 	t     *chattemplate.Template

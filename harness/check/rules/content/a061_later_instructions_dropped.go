@@ -31,7 +31,8 @@ func checkLaterInstructions(s *probe.Subject, find probe.Finder) {
 		told := s.Fires("A013") // of the first message
 		later := slices.DeleteFunc(losses.All.Of(s).Of(conversation.System, conversation.Content),
 			func(l losses.Lost) bool { return l.Alone() || told && l.Message == 0 })
+		losses.All.Of(s).FindLost(find, later)
 		losses.All.Of(s).FindLost(find,
-			append(later, losses.All.Of(s).Of(conversation.Developer, conversation.Content)...))
+			losses.All.Of(s).Of(conversation.Developer, conversation.Content))
 	}
 }

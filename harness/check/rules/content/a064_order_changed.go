@@ -20,7 +20,7 @@ var OrderChanged = &probe.Rule{
 			"of a message before the next one.",
 	},
 	Group:      probe.GroupLint,
-	Supersedes: []string{"A087", "A162", "A163"},
+	Supersedes: []string{"A087", "A163"},
 	Find:       checkOrderOfMessages,
 }
 

@@ -28,7 +28,8 @@ var TurnsDependOnContext = &probe.Rule{
 
 func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 	for _, c := range causes(s, func(f variant.Fault) bool {
-		return f.Kind == variant.Changed && f.In.Relation == sent.Later && !folded(f)
+		return f.Kind == variant.Changed && f.In.Relation == sent.Later && !folded(f) &&
+			!f.Reordered()
 	}) {
 		f := c.faults[0]
 		find(c.at, "with %s, the messages after the first question are written otherwise "+
