@@ -191,6 +191,27 @@ func (m *Model) Overwritten() []*Ref {
 	return all
 }
 
+// Fixed returns the places at which the template sets a variable to a constant whatever the request
+// gives for it: those of the given names, outside of all branches, loops and macros.
+func (m *Model) Fixed(names ...string) []*Ref {
+	var all []*Ref
+	for _, st := range m.Tree.Body {
+		n, ok := st.(*syntax.Assign)
+		if !ok {
+			continue
+		}
+		if _, constant := n.Value.(*syntax.Const); !constant {
+			continue
+		}
+		for _, name := range syntax.Assigned(n) {
+			if slices.Contains(names, name) {
+				all = append(all, &Ref{Kind: Set, Name: name, Node: n})
+			}
+		}
+	}
+	return all
+}
+
 // definedness reads a condition that asks for nothing but whether a variable is defined; "": it is
 // another one.
 func definedness(x syntax.Expr) (name string, is bool) {

@@ -31,6 +31,9 @@ func checkAssigned(s *probe.Subject, find probe.Finder) {
 		find(probe.Where(r.Off()), "where the request gives %s, another value is set over it",
 			r.Name)
 	}
+	for _, r := range m.Fixed("add_generation_prompt", "messages", "tools") {
+		find(probe.Where(r.Off()), "every request gives %s, and another value is set over it", r.Name)
+	}
 	given := map[string]bool{}
 	for _, t := range prompts.All.Of(s) {
 		for _, m := range s.Template.ChatTemplate().Vars(t.In).Members() {
