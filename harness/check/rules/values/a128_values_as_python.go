@@ -34,6 +34,10 @@ func checkTaggedPython(s *probe.Subject, find probe.Finder) {
 	if !probe.Judged(find, err) {
 		return
 	}
+	before, _, _ := strings.Cut(plain.Text, "CITYNEEDLE")
+	if strings.HasSuffix(strings.TrimRight(before, `'"`), "=") {
+		return // an argument of a call that is written as in Python
+	}
 	for _, form := range [...]struct {
 		value   ordered.Value
 		printed string
