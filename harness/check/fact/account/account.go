@@ -5,7 +5,7 @@
 //
 // An [Entry] is one request of package sent as the template writes it, with the origin of each
 // stretch of its prompt: a value of the request, or the template's own text. The rules about single
-// values, the text between two of them and the text before the first ask it.
+// values, the text between two of them, the text before the first and the markers ask it.
 //
 // # Stability
 //
@@ -13,6 +13,9 @@
 package account
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -210,6 +213,100 @@ func lacking(all []Entry, marker string) (Start, bool) {
 	_, rest, _ := begins(found.With.Seen.String)
 	next, _, _ := begins(rest) // after a name of a role, such as <|user|><|text|>, it is no header
 	return found, strings.Contains(rest, first) && !strings.HasPrefix(after, next)
+}
+
+// Twin is a marker of the template that is spelt in two ways, such as <|user|> and <｜user｜>.
+type Twin struct {
+	In          Entry // that has the rarer spelling
+	Rare, Usual string
+	Off         int // of the rarer one in the prompt
+}
+
+// fold returns what is the same in markers that look alike: characters of full width and bars of
+// words as those of ASCII, in small letters.
+func fold(marker string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '▁' || r == '-':
+			return '_'
+		case '！' <= r && r <= '～':
+			r -= '！' - '!'
+		}
+		return unicode.ToLower(r)
+	}, marker)
+}
+
+// Twins returns a marker with two spellings that look alike.
+func Twins(all []Entry) (Twin, bool) {
+	count := map[string]int{}
+	spelt := map[string][]string{}
+	first := map[string]Twin{}
+	for _, e := range all {
+		for m := range markup.Each(e.own()) {
+			text := e.Seen.String[m.At:m.To]
+			if m.Spoken {
+				continue
+			}
+			if count[text]++; count[text] == 1 {
+				spelt[fold(text)] = append(spelt[fold(text)], text)
+				first[text] = Twin{In: e, Rare: text, Off: m.At}
+			}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(spelt)) {
+		if alike := spelt[text]; len(alike) > 1 {
+			rare, usual := alike[0], alike[1]
+			if count[rare] >= count[usual] {
+				rare, usual = usual, rare
+			}
+			found := first[rare]
+			found.Usual = usual
+			return found, true
+		}
+	}
+	return Twin{}, false
+}
+
+// own is the prompt with zeros in place of the values.
+func (e Entry) own() string {
+	var b strings.Builder
+	for _, r := range e.Runs {
+		if r.Role == jinja.Literal {
+			b.WriteString(r.Text)
+		} else {
+			b.WriteString(strings.Repeat("\x00", len(r.Text)))
+		}
+	}
+	return b.String()
+}
+
+// Indent is the indentation of a line of the template that reaches the prompt between two turns.
+type Indent struct {
+	In  Entry
+	Off int
+}
+
+var indented = regexp.MustCompile(`[\n>\]](?: {2,}|\t+)[^\s\x00]`)
+
+// Indented returns the first one, in conversations without tools and documents.
+func Indented(all []Entry) (Indent, bool) {
+	for _, e := range all {
+		if len(e.In.Tools)+len(e.In.Kwargs) > 0 || len(e.In.Messages) < 3 {
+			continue
+		}
+		said := func(back int) int {
+			m := e.In.Messages[len(e.In.Messages)-back]
+			return strings.Index(e.Seen.String, m.At("content").Text())
+		}
+		from, to := said(3), said(1)
+		if from < 0 || to < from {
+			continue
+		}
+		if at := indented.FindStringIndex(e.own()[from:to]); at != nil {
+			return Indent{e, from + at[1] - 1}, true
+		}
+	}
+	return Indent{}, false
 }
 
 // isWord reports whether a rune can stand inside a word.

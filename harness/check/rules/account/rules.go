@@ -13,4 +13,6 @@ var Rules = []*probe.Rule{
 	ValuesRunTogether,
 	BlankStart,
 	StartMissing,
+	MarkerSpeltTwice,
+	IndentationPrinted,
 }

@@ -1,0 +1,28 @@
+package account
+
+import (
+	"github.com/goassay/assay/harness/check/fact/account"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// MarkerSpeltTwice is the rule A172: a marker has two spellings that look alike.
+var MarkerSpeltTwice = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A172", Name: "marker-spelt-twice", Severity: rule.Warning, Harm: rule.Misread,
+		Short: "A marker has two spellings that look alike.",
+		Damage: "One of them is the special token; the other one, with a bar of another width, " +
+			"is taken apart as plain text, and the model does not see where a turn begins.",
+		Fix: "Write the marker everywhere as the tokeniser has it.",
+	},
+	Group: probe.GroupLint,
+	Find:  findMarkerSpeltTwice,
+}
+
+func findMarkerSpeltTwice(s *probe.Subject, find probe.Finder) {
+	if m, ok := account.Twins(account.Entries.Of(s)); ok {
+		find(m.In.At(m.Off), "%s is %s elsewhere: %s\nrequest: %s", m.Rare, m.Usual,
+			report.Quote(m.In.Seen.String, m.Off), m.In.Name)
+	}
+}

@@ -1,0 +1,29 @@
+package account
+
+import (
+	"github.com/goassay/assay/harness/check/fact/account"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// IndentationPrinted is the rule A173: the indentation of a line of the template stands between
+// two turns of the prompt.
+var IndentationPrinted = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A173", Name: "indentation-printed", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "The indentation of a line of the template stands between two turns of the prompt.",
+		Damage: "Every turn begins with blanks that no conversation of the training had, and " +
+			"every prompt costs tokens for them.",
+		Fix: "Let the blocks eat the white space around them: write {%- and {{-.",
+	},
+	Group: probe.GroupLint,
+	Find:  findIndentationPrinted,
+}
+
+func findIndentationPrinted(s *probe.Subject, find probe.Finder) {
+	if i, ok := account.Indented(account.Entries.Of(s)); ok {
+		find(i.In.At(i.Off), "the indentation of the template is printed between turns: "+
+			"%s\nrequest: %s", report.Quote(i.In.Seen.String, i.Off), i.In.Name)
+	}
+}
