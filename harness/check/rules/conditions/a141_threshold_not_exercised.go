@@ -69,13 +69,13 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 				places))
 	}
 	if growth.Requests.Of(s).Cut {
-		find(probe.Nowhere, "the template compares too many numbers to try each: text behind "+
-			"one may stay unseen")
+		find(probe.Nowhere, "no request of this check tries each number that the template "+
+			"compares: there are too many")
 	}
 	for _, t := range thresholds {
 		if t.site < 0 {
-			find(t.at, "this comparison with a number stands in no condition: which requests "+
-				"it is for stays unseen")
+			find(t.at, "no request of this check shows what this comparison with a number "+
+				"decides: it stands in no condition")
 		}
 	}
 }
