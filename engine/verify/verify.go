@@ -601,7 +601,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		Kwargs:   ordered.ObjectOf(v.caps.Needs.Thinking...),
 	}
 	// no more than are called: one that a template fails to describe says nothing of the others
-	for _, t := range Tools() {
+	for _, t := range tools() {
 		if slices.ContainsFunc(s.calls, func(c call) bool { return c.name == t.Name }) {
 			r.Tools = append(r.Tools, t)
 		}
@@ -809,7 +809,10 @@ func (s shape) message() ordered.Value {
 }
 
 // Tools declares the functions that the shapes call; a turn is read with them.
-func Tools() []chat.Tool {
+func Tools() []chat.Tool { return slices.Clone(tools()) }
+
+// tools are read from the table once.
+var tools = sync.OnceValue(func() []chat.Tool {
 	declare := func(name, properties string) chat.Tool {
 		v := args(`{"type": "function", "function": {"name": "` + name + `", "description": "A function.", "parameters": {"type": "object", "properties": ` + properties + `, "required": []}}}`)
 		t, err := chat.ParseTool(v)
@@ -826,7 +829,7 @@ func Tools() []chat.Tool {
 			"real": {"type": "number", "description": "."}, "yes": {"type": "boolean", "description": "."}, "no": {"type": "boolean", "description": "."},
 			"nothing": {"type": "string", "description": ".", "nullable": true}, "object": {"type": "object", "description": ".", "additionalProperties": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}}, "array": {"type": "array", "description": ".", "items": {"type": "string"}}}`),
 	}
-}
+})
 
 // compare returns the difference between the message that was read and the one that was written, ""
 // if there is none.
