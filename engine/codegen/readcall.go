@@ -119,8 +119,9 @@ func (c *callReader) openAtStart() (alts peg.Choice) {
 func (c *callReader) openBehindToken(after peg.Pattern) (alts peg.Choice) {
 	for _, o := range c.s.openings {
 		if c.s.bracketsAlone(o) && c.t.on(StrayClosers) {
-			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.lead(format.Marker{}), peg.Space{},
-				c.foreignToken(), peg.Space{}, c.whole(o), after}}, peg.Cut{}, c.section()})
+			call := peg.Seq{c.lead(format.Marker{}), peg.Space{}, c.closers().foreignToken(),
+				peg.Space{}, c.whole(o), after}
+			alts = append(alts, peg.Seq{peg.Hold{P: call}, peg.Cut{}, c.section()})
 		}
 	}
 	return alts
@@ -152,7 +153,7 @@ func (c *callReader) ended() peg.Pattern {
 		next = append(append(next, c.lit(t)), stub(t)...)
 	}
 	if c.t.bracketsAlone() && c.t.on(StrayClosers) {
-		next = append(next, peg.Seq{c.mute(c.foreignToken()), peg.Space{}, peg.End{}})
+		next = append(next, peg.Seq{c.mute(c.closers().foreignToken()), peg.Space{}, peg.End{}})
 	}
 	items := s.Array || s.Object != nil
 	seq := peg.Seq{peg.Space{}}

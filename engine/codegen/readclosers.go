@@ -63,20 +63,36 @@ func (r closerReader) stray(text string) peg.Seq {
 // tokenOpen and tokenShut stand around the name of a token.
 const tokenOpen, tokenShut = "<|", "|>"
 
-// foreignToken drops a token that is no marker of the format.
-func (r *reader) foreignToken() peg.Pattern {
+// token matches a token of any format.
+func (r closerReader) token() peg.Seq {
 	mark := peg.Pattern(peg.Seq{})
 	if r.t.o.marked() {
 		mark = peg.Opt{P: peg.Lit{Text: TokenMark}}
 	}
+	return peg.Seq{mark, peg.Lit{Text: tokenOpen},
+		peg.Rep{P: peg.Set{Set: nameBytes}, Min: 1, Max: maxQualifier}, peg.Lit{Text: tokenShut}}
+}
+
+// maxEnds bounds how many tokens end one turn.
+const maxEnds = 8
+
+// furtherEnds matches the tokens after the end of a turn, up to the end of the output: models end a
+// turn twice, and a text after that.
+func (r closerReader) furtherEnds() peg.Pattern {
+	ends := append(peg.Choice(each(r.t.endTexts(), r.lit)), r.token())
+	return peg.Hold{P: peg.Seq{peg.Rep{P: peg.Seq{peg.Space{}, ends}, Min: 1, Max: maxEnds},
+		peg.Space{}, peg.End{}}}
+}
+
+// foreignToken drops a token that is no marker of the format.
+func (r closerReader) foreignToken() peg.Pattern {
 	var known peg.Choice
 	for _, text := range append(r.t.parts().all(), r.t.endTexts()...) {
 		if strings.HasPrefix(strings.TrimPrefix(text, TokenMark), tokenOpen) {
 			known = append(known, r.lit(text))
 		}
 	}
-	token := peg.Capture{Kind: Dropped, P: peg.Seq{mark, peg.Lit{Text: tokenOpen},
-		peg.Rep{P: peg.Set{Set: nameBytes}, Min: 1, Max: maxQualifier}, peg.Lit{Text: tokenShut}}}
+	token := peg.Capture{Kind: Dropped, P: r.token()}
 	if known == nil {
 		return token
 	}

@@ -158,7 +158,7 @@ func (r *reader) ends() peg.Choice {
 			end := peg.Seq{peg.Emit{Kind: EndOfTurn}, r.mark(format.Marker{})}
 			dropped := peg.Seq{peg.Until{Kind: Dropped}, peg.End{}}
 			if !r.t.on(TextAfterEnd) {
-				return append(end, dropped...)
+				return append(end, peg.Choice{r.closers().furtherEnds(), dropped})
 			}
 			// After the end a token begins nothing of the model's; words are its own.
 			var open peg.Choice
@@ -170,7 +170,8 @@ func (r *reader) ends() peg.Choice {
 			}
 			token := peg.And{P: peg.Seq{peg.Space{}, open}}
 			words := peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)}
-			return append(end, peg.Choice{append(peg.Seq{token, peg.Cut{}}, dropped...),
+			return append(end, peg.Choice{r.closers().furtherEnds(),
+				append(peg.Seq{token, peg.Cut{}}, dropped...),
 				append(peg.Seq{words}, dropped...)})
 		})
 		alts = append(alts,

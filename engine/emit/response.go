@@ -97,8 +97,8 @@ func (r *response) parts() error {
 	return r.content()
 }
 
-// content writes the field of content: the text outside all others. Its pieces are joined: the field
-// is closed wherever another one opens, and white space after the last marker would erase it.
+// content writes the field of content: the text outside all others. Its pieces are joined: the
+// field is closed wherever another one opens, and white space after the last marker would erase it.
 func (r *response) content() error {
 	c := &r.f.Content
 	for _, m := range [...]format.Marker{c.Open, c.Close} {
@@ -126,7 +126,8 @@ func (r *response) closers() []string {
 		f.Content.Close.Text)
 	for i := range f.Calls {
 		close := f.Calls[i].Section.Close.Text
-		if strings.ContainsAny(close, format.OpenBrackets) && strings.ContainsFunc(close, unicode.IsLetter) {
+		if strings.ContainsAny(close, format.OpenBrackets) &&
+			strings.ContainsFunc(close, unicode.IsLetter) {
 			texts = append(texts, close)
 		}
 	}

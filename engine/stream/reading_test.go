@@ -348,8 +348,25 @@ func TestForeignTokens(t *testing.T) {
 	o.Tolerances &^= codegen.StrayClosers
 	output := "<|python_tag|>" + object
 	want := message("<|python_tag|>", get)
-	if _, m := read(t, generate(t, formNamed(t, "bare json"), o), output); !reflect.DeepEqual(m, want) {
+	out := generate(t, formNamed(t, "bare json"), o)
+	if _, m := read(t, out, output); !reflect.DeepEqual(m, want) {
 		t.Errorf("without stray-closers: %+v, want %+v", m, want)
+	}
+}
+
+// TestFurtherEnds has ends of a turn after its end: they are no fault.
+func TestFurtherEnds(t *testing.T) {
+	for output, drops := range map[string]int{
+		"Hi.<|im_end|><|im_end|>": 0, "Hi.<|im_end|>\n<|endoftext|>\n": 0,
+		"Hi.<|im_end|>": 0, "Hi.<|im_end|>\n<|im_start|>user\nAnd?": 1,
+	} {
+		out := generate(t, formNamed(t, "json in tag"), usual(""))
+		for _, pieces := range [][]string{{output}, bytesOf(output)} {
+			p, m := read(t, out, pieces...)
+			if m.Content != "Hi." || len(p.Diagnostics()) != drops {
+				t.Errorf("%q: %+v, %v", pieces, m, p.Diagnostics())
+			}
+		}
 	}
 }
 
