@@ -7,6 +7,6 @@ cd "$(dirname "$0")/../.."
 env=$(ci/fetch/venv.sh serve ci/serve/requirements.txt)
 "$env/bin/check-jsonschema" --builtin-schema vendor.compose-spec ci/serve/compose.yaml
 ci/scale/kubernetes.sh ci/serve/kubernetes.yaml
-ASSAY_PYTHON=$env/bin/python ${GO:-go} test ./harness/serve -run TestPython -count 1 -v
+ASSAY_PYTHON=$env/bin/python ${GO:-go} test ./harness/serve -run 'TestPython|TestErrorClasses' -count 1 -v
 cd ci/serve/official
 ${GO:-go} test -count 1 -v .

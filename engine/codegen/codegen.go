@@ -371,6 +371,19 @@ type Output struct {
 	made made
 }
 
+// Faults returns the places at which the request's schemas are none, and are read as if they
+// allowed anything (schema.Note).
+func (o *Output) Faults() (all []schema.Note) {
+	for _, s := range o.made.schemas {
+		for _, note := range s.Notes() {
+			if note.Fault {
+				all = append(all, note)
+			}
+		}
+	}
+	return all
+}
+
 // Function is one that may be called.
 type Function struct {
 	Name   string

@@ -61,6 +61,7 @@ type made struct {
 	parts   peg.Parts
 	grammar func() (*gbnf.Grammar, error)
 	whole   func() (*gbnf.Grammar, error)
+	schemas []*schema.Schema // of the tools' arguments and of a JSON answer
 }
 
 func (g *Generator) frame(o Options) (*frame, error) {
@@ -146,7 +147,10 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 		CloseArgs: f.t.on(CloseArguments), Incomplete: o.Incomplete,
 		Spellings: make([]SpellingInfo, max(1, len(f.t.calls))),
 		Stops:     f.t.stopTexts(), Preserved: f.t.preserved(),
-		made: made{frame: f, parts: parts},
+		made: made{frame: f, parts: parts, schemas: slices.Clip(r.schemas)},
+	}
+	if r.answer != nil {
+		out.made.schemas = append(out.made.schemas, r.answer)
 	}
 	for i, c := range f.t.calls {
 		out.Spellings[i] = SpellingInfo{c.idPlace(), c.ids(), c.Body.Codec.Nested}

@@ -423,6 +423,7 @@ func (r *reader) typeNamed(name string, at *path) TypeSet {
 	}
 	r.note(at, "unknown type %q, read as any; the types are string, number, integer, boolean, "+
 		"null, array and object", source.CutMiddle(name, maxPath))
+	(*r.notes)[len(*r.notes)-1].Fault = true
 	return AnyType
 }
 

@@ -183,6 +183,8 @@ type Bound struct {
 type Note struct {
 	Path string
 	Msg  string
+	// Fault reports whether the document is wrong there: whoever validates schemas refuses it.
+	Fault bool
 }
 
 // String returns "path: message".

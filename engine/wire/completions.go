@@ -54,9 +54,9 @@ func (chatCompletions) Decode(body ordered.Value, _ *Sealer) (*Request, error) {
 	if f.refusal != nil {
 		return nil, f.refusal
 	}
-	var err error
-	if r.Chat, err = chat.ParseRequest(body); err != nil {
-		return nil, reparsed(err, func(path string) string { return path })
+	if err := r.read(body, paths{"messages", ".function", ".parameters",
+		"response_format.json_schema.schema"}); err != nil {
+		return nil, err
 	}
 	k := body.At("reasoning_effort")
 	if k.Kind() != ordered.String && !k.IsNull() {

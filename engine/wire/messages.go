@@ -63,9 +63,9 @@ func decodeMessages(body ordered.Value, s *Sealer) (*Request, error) {
 	if f.refusal != nil {
 		return nil, f.refusal
 	}
-	var err error
-	if r.Chat, err = chat.ParseRequest(request); err != nil {
-		return nil, reparsed(err, func(path string) string { return path })
+	if err := r.read(request, paths{"messages", "", ".input_schema",
+		"output_config.format.schema"}); err != nil {
+		return nil, err
 	}
 	effort(&r.Chat, body.At("output_config", "effort"))
 	r.Strict = r.Strict || relies(&r.Chat)
@@ -500,13 +500,20 @@ var messageTypes = [...]string{Invalid: "invalid_request_error",
 // overloaded is Anthropic's own HTTP status of a server that cannot take more.
 const overloaded = 529
 
+// tooLong begins the error of a prompt that is longer than the model's context: clients of the
+// Messages know it by these words.
+const tooLong = "prompt is too long: "
+
 func (messages) Refuse(r *Refusal) (int, ordered.Value) {
-	status := r.Status()
+	status, message := r.Status(), r.Error()
 	if r.Reason == Unavailable {
 		status = overloaded
 	}
+	if r.Code == ContextLength {
+		message = tooLong + message
+	}
 	return status, typed("error", ordered.MemberOf("error", typed(messageTypes[r.Reason],
-		text("message", r.Error()))))
+		text("message", message))))
 }
 
 // CountObject returns the answer of a request to count tokens.

@@ -65,9 +65,8 @@ func (responses) Decode(body ordered.Value, s *Sealer) (*Request, error) {
 	if f.refusal != nil {
 		return nil, f.refusal
 	}
-	var err error
-	if r.Chat, err = chat.ParseRequest(request); err != nil {
-		return nil, reparsed(err, func(path string) string { return path })
+	if err := r.read(request, paths{"input", "", ".parameters", "text.format.schema"}); err != nil {
+		return nil, err
 	}
 	effort(&r.Chat, body.At("reasoning", "effort"))
 	r.Strict = r.Strict || relies(&r.Chat)

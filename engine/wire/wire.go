@@ -132,6 +132,58 @@ type Request struct {
 	Omitted bool // and in no other
 
 	echo ordered.Value // of the Responses: the part of the request that the answer repeats
+
+	paths paths
+}
+
+// paths are where a protocol has the parts of a request for which chat completions have the paths
+// of package codegen's errors.
+type paths struct {
+	messages   string // of "messages"
+	function   string // of ".function", below a tool
+	parameters string // of ".parameters", below a function
+	answer     string // of "json_schema"
+}
+
+// Place returns where the request's protocol has the part that an error of package chat or codegen
+// places in one of chat completions.
+func (r *Request) Place(path string) string {
+	tool, below, isTool := strings.Cut(path, ".function")
+	switch rest, isAnswer := strings.CutPrefix(path, "json_schema"); {
+	case path == "messages":
+		return r.paths.messages
+	case isAnswer:
+		return r.paths.answer + rest
+	case isTool && strings.HasPrefix(path, "tools["):
+		if rest, ok := strings.CutPrefix(below, ".parameters"); ok {
+			below = r.paths.parameters + rest
+		}
+		return tool + r.paths.function + below
+	}
+	return path
+}
+
+// maxToolName bounds the name of a tool, in bytes. OpenAI takes 64 of them and Anthropic 128;
+// names that gateways qualify are longer.
+const maxToolName = 256
+
+// read makes the request of one of chat completions. It refuses what no model can be asked.
+func (r *Request) read(request ordered.Value, at paths) error {
+	r.paths = at
+	var err error
+	if r.Chat, err = chat.ParseRequest(request); err != nil {
+		return reparsed(err, r.Place)
+	}
+	if len(r.Chat.Messages) == 0 {
+		return expected(r.Place("messages"), "an array that is not empty", request.At("messages"))
+	}
+	for i, t := range r.Chat.Tools {
+		if len(t.Name) > maxToolName {
+			return invalid(r.Place(fmt.Sprintf("tools[%d].function.name", i)),
+				"expected at most %d bytes, found %d", maxToolName, len(t.Name))
+		}
+	}
+	return nil
 }
 
 // demands notes whether a tool is strict and returns it without that word: it is for the server,
@@ -208,13 +260,20 @@ var statuses = [...]int{Invalid: 400, Unauthorized: 401, Misdirected: 421, NotFo
 	Method: 405, TooLarge: 413, Busy: 429, Unavailable: 503, Upstream: 502, Late: 504,
 	Internal: 500}
 
+// ContextLength is the code of a refusal of a prompt that is longer than the model's context.
+const ContextLength = "context_length_exceeded"
+
 // Refusal is why a request is not answered. It is an error.
 type Refusal struct {
 	Reason  Reason
 	Param   string // the field that is to blame, such as "messages[1].content"; "" where none is
 	Code    string // OpenAI's code, such as "unsupported_value"; ""
 	Message string
+	Err     error // the cause, for the server's log; no client sees it
 }
+
+// Unwrap returns the cause.
+func (r *Refusal) Unwrap() error { return r.Err }
 
 // Error implements error.
 func (r *Refusal) Error() string {
@@ -243,12 +302,15 @@ func expected(param, want string, v ordered.Value) *Refusal {
 	return invalid(param, "expected %s, found %s", want, ordered.Excerpt(v, 40))
 }
 
-// AsRefusal returns an error as a refusal: itself, or one with its text and the reason. Its texts
-// are excerpts, since they repeat names and values of the request.
+// AsRefusal returns an error as a refusal: itself, or one with its text and the reason. A fault of
+// the server's own has another text, since its error may name files and addresses. The texts are
+// excerpts, since they repeat names and values of the request.
 func AsRefusal(err error, reason Reason) *Refusal {
-	bounded := Refusal{Reason: reason, Message: err.Error()}
+	bounded := Refusal{Reason: reason, Message: err.Error(), Err: err}
 	if r, ok := err.(*Refusal); ok {
 		bounded = *r
+	} else if bounded.Status() >= 500 {
+		bounded.Message = "the server fails; its log has the cause"
 	}
 	bounded.Param, bounded.Message = excerpt(bounded.Param, 200), excerpt(bounded.Message, 2000)
 	return &bounded

@@ -125,6 +125,7 @@ func TestRefusals(t *testing.T) {
 	}
 	altered := "B" + sealed[1:]
 	const start = `{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], `
+	long := strings.Repeat("n", 1_000_000)
 	for _, tt := range []struct {
 		p          wire.Protocol
 		body, want string
@@ -155,6 +156,14 @@ func TestRefusals(t *testing.T) {
 			`input[0].encrypted_content: it was altered, or sealed by a server with another key`},
 		{wire.Responses, `{"input": "x", "tools": [{"type": "web_search"}]}`, `tools[0].type: not supported: a tool that runs on the server; this server has none`},
 		{wire.Responses, `{"input": "x", "text": {"format": {"type": "xml"}}}`, `text.format.type: expected "text", "json_object" or "json_schema", found "xml"`},
+		{wire.ChatCompletions, `{"messages": []}`, `messages: expected an array that is not empty, found []`},
+		{wire.ChatCompletions, `{` + user + `, "tools": [{"type": "function", "function": {"name": "` + long + `"}}]}`,
+			`tools[0].function.name: expected at most 256 bytes, found 1000000`},
+		{wire.Responses, `{"input": []}`, `input: expected an array that is not empty, found []`},
+		{wire.Responses, `{"input": "x", "tools": [{"type": "function", "name": "` + long + `"}]}`,
+			`tools[0].name: expected at most 256 bytes, found 1000000`},
+		{wire.Messages, start + `"tools": [{"name": "` + long + `", "input_schema": {}}]}`,
+			`tools[0].name: expected at most 256 bytes, found 1000000`},
 		{wire.Messages, `{` + user + `}`, `max_tokens: expected a whole number of at least 1, found null`},
 		{wire.Messages, `{"max_tokens": 1, "messages": []}`, `messages: expected an array that is not empty, found []`},
 		{wire.Messages, `{"max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "image"}]}]}`,

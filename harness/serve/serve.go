@@ -23,6 +23,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/wire"
 )
@@ -331,8 +332,8 @@ func (s *Server) only(method string, p wire.Protocol,
 // gone is the status in the log of a request whose client went away, as nginx has it.
 const gone = 499
 
-// maxPath bounds the path of a request in the log, in bytes.
-const maxPath = 200
+// maxPath and maxCause bound the path of a request and the cause of an error in the log, in bytes.
+const maxPath, maxCause = 200, 2000
 
 func (s *Server) log(a *asked, code int, err error) {
 	attrs := []any{"path", source.Cut(a.r.URL.Path, maxPath), "status", code, "stream", a.stream,
@@ -342,6 +343,14 @@ func (s *Server) log(a *asked, code int, err error) {
 	if errors.As(err, &refusal) {
 		refusal = wire.AsRefusal(refusal, refusal.Reason) // its excerpts
 		attrs = append(attrs, "reason", refusal.Reason.String(), "param", refusal.Param)
+	}
+	// Clients see no cause; those of these reasons repeat nothing of a request.
+	switch {
+	case refusal == nil && err != nil && code != gone:
+		attrs = append(attrs, "cause", source.Cut(err.Error(), maxCause))
+	case refusal == nil || refusal.Err == nil:
+	case s.o.LogText || refusal.Reason == wire.Unavailable || refusal.Reason == wire.Late:
+		attrs = append(attrs, "cause", source.Cut(refusal.Err.Error(), maxCause))
 	}
 	if s.o.LogText {
 		attrs = append(attrs, "text", string(a.text))
@@ -530,6 +539,22 @@ func (s *Server) prepare(ctx context.Context, a *asked, body string,
 	return &prepared{r, plan, job, leave}, nil
 }
 
+// notTaken is the refusal of a request that Prepare does not take. It says nothing of where the
+// template lies.
+func (s *Server) notTaken(r *wire.Request, err error) *wire.Refusal {
+	refusal := &wire.Refusal{Reason: wire.Invalid, Err: err}
+	if fault := new(schema.Error); errors.As(err, &fault) {
+		refusal.Param, refusal.Message = r.Place(fault.Path), fault.Msg
+		return refusal
+	}
+	text := err.Error()
+	if name := s.o.Source.Name; name != "" {
+		text = strings.ReplaceAll(text, name, "the template")
+	}
+	refusal.Message = "the model's template does not take the request: " + text
+	return refusal
+}
+
 // planned makes a plan and a job of a request.
 func (s *Server) planned(r *wire.Request) (*engine.Plan, Job, error) {
 	if err := s.known(r.Model); err != nil {
@@ -537,8 +562,11 @@ func (s *Server) planned(r *wire.Request) (*engine.Plan, Job, error) {
 	}
 	plan, err := s.o.Template.Prepare(r.Chat, s.o.Reading)
 	if err != nil {
-		return nil, Job{}, &wire.Refusal{Reason: wire.Invalid,
-			Message: "the model's template does not take the request: " + err.Error()}
+		return nil, Job{}, s.notTaken(r, err)
+	}
+	for _, fault := range plan.Output.Faults() {
+		return nil, Job{}, &wire.Refusal{Reason: wire.Invalid, Param: r.Place(fault.Path),
+			Message: fault.Msg}
 	}
 	constrain := r.Chat.HasJSONSchema ||
 		len(r.Chat.Tools) > 0 && r.Chat.ToolChoice.Mode != chat.ChoiceNone

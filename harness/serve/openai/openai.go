@@ -160,13 +160,21 @@ const maxExcerpt = 300
 // Excerpt quotes the beginning of a server's text.
 func Excerpt(text string) string { return strconv.Quote(source.Cut(text, maxExcerpt)) }
 
-// Fault describes an answer that is no success, with the error's message where it has one.
-func (a *Answer) Fault() string {
+// Message returns the message of an error; "" where the answer has none.
+func (a *Answer) Message() string {
 	for _, at := range [...]ordered.Value{a.JSON.At("error", "message"), a.JSON.At("message"),
 		a.JSON.At("error")} {
 		if at.Text() != "" && at.Kind() == ordered.String {
-			return fmt.Sprintf("HTTP status %d: %s", a.Status, Excerpt(at.Text()))
+			return at.Text()
 		}
+	}
+	return ""
+}
+
+// Fault describes an answer that is no success, with the error's message where it has one.
+func (a *Answer) Fault() string {
+	if text := a.Message(); text != "" {
+		return fmt.Sprintf("HTTP status %d: %s", a.Status, Excerpt(text))
 	}
 	return fmt.Sprintf("HTTP status %d with the body %s", a.Status, Excerpt(a.Body))
 }

@@ -251,22 +251,43 @@ func failure(ctx context.Context, err error) error {
 		errors.Is(err, openai.ErrTooLarge):
 		return broken(err.Error())
 	}
-	return &wire.Refusal{Reason: wire.Unavailable,
-		Message: "the upstream cannot be reached: " + err.Error()}
+	return &wire.Refusal{Reason: wire.Unavailable, Message: "the upstream cannot be reached",
+		Err: err}
 }
 
 // refusal makes a refusal of an answer that is no stream. A status from 400 to 499 is about the
-// request, except where it is about this server's key or its rate.
+// request, except where it is about this server's key or its rate; the client has then the
+// upstream's own words, which clients search. Of all else it has the status alone.
 func refusal(a *openai.Answer) error {
-	r := &wire.Refusal{Reason: wire.Upstream,
-		Message: "the upstream refuses the request: " + a.Fault()}
+	r := &wire.Refusal{Reason: wire.Upstream, Err: errors.New(a.Fault()),
+		Message: fmt.Sprintf("the upstream fails with HTTP status %d", a.Status)}
 	switch {
 	case a.OK():
 		r.Message = "the upstream answers in one piece, where a stream was asked for"
 	case a.Status == 429 || a.Status == 503:
 		r.Reason = wire.Unavailable
 	case a.Status == 400 || a.Status == 413 || a.Status == 422:
-		r.Reason = wire.Invalid
+		r.Reason, r.Message = wire.Invalid, "the upstream refuses the request"
+		if text := a.Message(); text != "" {
+			r.Message = text
+		}
+		if beyondContext(a) {
+			r.Code = wire.ContextLength
+		}
 	}
 	return r
+}
+
+// beyondContext reports whether an upstream refuses a request since its prompt, or the prompt with
+// the answer, is longer than the model's context: by OpenAI's code, by llama.cpp's type, or by the
+// words that vLLM, SGLang and llama.cpp's descendants have for it.
+func beyondContext(a *openai.Answer) bool {
+	e := a.JSON.At("error")
+	if e.At("code").Text() == wire.ContextLength ||
+		e.At("type").Text() == "exceed_context_size_error" {
+		return true
+	}
+	text := strings.ToLower(a.Message())
+	return strings.Contains(text, "context length") || strings.Contains(text, "context size") ||
+		strings.Contains(text, "context window")
 }
