@@ -37,10 +37,6 @@ var bases = map[string]base{
 		{"role": "assistant", "content": "Yes, take an umbrella along."},
 		{"role": "user", "content": "Which ferry leaves after lunch?"}],
 		"tools": [` + toolForecast + `, ` + toolFerry + `]}`},
-	"asked": {"a question and a call", `{"messages": [
-		{"role": "user", "content": "Will it rain on the lakes?"},
-		{"role": "assistant", "content": "", "tool_calls": [` + callRain + `]}],
-		"tools": [` + toolForecast + `, ` + toolFerry + `]}`},
 	"calls": {"two calls in one message and their results", `{"messages": [
 		{"role": "user", "content": "Will it rain on the lakes, and is there a ferry?"},
 		{"role": "assistant", "content": "", "tool_calls": [` + callRain + `, ` + callFerry + `]},
@@ -165,10 +161,6 @@ var table = []spelled{
 		plain: []edit{{"messages[3].content", parts("heavy showers until noon")}},
 		sent: []edit{{"messages[3].content",
 			two("heavy showers until noon", "then sun from the west")}}},
-
-	// calls without a text; A012 is about null
-	{name: `a call with "content": ""`, by: "opencode", base: "asked", relation: Whole,
-		plain: []edit{{"messages[1].content", "null"}}},
 
 	// pictures and sounds
 	{name: `a picture as "image_url"`, by: "OpenAI's SDKs", base: "picture",

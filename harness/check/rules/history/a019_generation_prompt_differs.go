@@ -26,7 +26,7 @@ var GenerationPromptDiffers = &probe.Rule{
 			"prompt writes.",
 	},
 	Group:    probe.GroupLint,
-	Requires: []string{"A071"},
+	Requires: []string{"A059", "A071"},
 	Find:     checkGeneration,
 }
 
@@ -34,7 +34,7 @@ var GenerationPromptDiffers = &probe.Rule{
 // the text that the template always writes there.
 func checkGeneration(s *probe.Subject, find probe.Finder) {
 	checkGenerationOfCalls(s, find)
-	if m, ok := round.Overprompted(s.Template.ChatTemplate()); ok {
+	if m, ok := round.Overprompted(s.Template.ChatTemplate()); ok && !s.Fires("A059") {
 		if prompt, err := s.Render(m.Input); err == nil {
 			find(prompt.At(m.Off-1), "after a tool's result the generation prompt writes %s, which "+
 				"no answer to a result has in the history: %s", probe.JSON(m.Header),
