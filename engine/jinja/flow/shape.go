@@ -53,7 +53,24 @@ type shaper struct {
 }
 
 // Shape returns the shape of the variables that a template asks for.
-func (m *Model) Shape() *Shape {
+func (m *Model) Shape() *Shape { return m.shaped().root }
+
+// Shapes returns the shapes of a variable: of one that the request gives, that; of one that the
+// template sets or a loop goes through, those of the parts of the request that it may stand for.
+func (m *Model) Shapes(name string) []*Shape {
+	s := m.shaped()
+	if given := s.root.Members[name]; given != nil && !m.Assigns(name) {
+		return []*Shape{given.Find()}
+	}
+	var all []*Shape
+	for _, alias := range s.aliases[name] {
+		all = append(all, alias.Find())
+	}
+	return all
+}
+
+// shaped goes through the template until nothing new comes.
+func (m *Model) shaped() *shaper {
 	s := &shaper{Model: m, root: &Shape{Kinds: Members}, aliases: map[string][]*Shape{},
 		lists: map[*Shape]*Shape{}, entries: map[*Shape]*Shape{}, dicts: map[*syntax.Dict]*Shape{},
 		written: map[*syntax.Macro][]*Shape{}}
@@ -66,7 +83,7 @@ func (m *Model) Shape() *Shape {
 			break
 		}
 	}
-	return s.root
+	return s
 }
 
 // macro returns the last macro of a name; nil: there is none.
