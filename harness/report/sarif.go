@@ -127,6 +127,11 @@ func manual(id string) string {
 	return "rules.md"
 }
 
+// Manual is the address of the page that explains a rule.
+func Manual(id string) string {
+	return home + "/blob/main/docs/reference/" + manual(id) + "#" + strings.ToLower(id)
+}
+
 func ruleSARIF(r rule.Rule) sarifRule {
 	r = visibleRule(r)
 	help := sarifText{Text: r.Fix}
@@ -136,7 +141,7 @@ func ruleSARIF(r rule.Rule) sarifRule {
 	return sarifRule{
 		ID: r.ID, Name: r.Name, Short: sarifText{Text: r.Short},
 		Full: sarifText{Text: r.Short + " " + r.Damage}, Help: help,
-		HelpURI: home + "/blob/main/docs/reference/" + manual(r.ID) + "#" + strings.ToLower(r.ID),
+		HelpURI: Manual(r.ID),
 		Default: sarifDefault{r.Severity.String()},
 	}
 }

@@ -61,8 +61,7 @@ func (m *Mended) Into(file string) (string, error) {
 		return m.Text, nil
 	}
 	raw := strings.TrimPrefix(file, "\ufeff")
-	in := json.NewDecoder(strings.NewReader(raw))
-	literals, err := m.literals(in, raw)
+	literals, err := literals(raw, m.Source.Text)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", m.Source.File, err)
 	}
@@ -80,8 +79,25 @@ func (m *Mended) Into(file string) (string, error) {
 	return file[:len(file)-len(strings.TrimPrefix(file, "\ufeff"))] + raw, nil
 }
 
-// literals returns where the strings stand in a JSON text that are the template.
-func (m *Mended) literals(in *json.Decoder, raw string) ([][2]int, error) {
+// Spelled returns, for each string of a JSON file that is a template, where each byte of the
+// template, and its end, is spelled in the file.
+func Spelled(file, template string) ([][]int, error) {
+	raw := strings.TrimPrefix(file, "\ufeff")
+	literals, err := literals(raw, template)
+	all := make([][]int, 0, len(literals))
+	for _, l := range literals {
+		at := offsets(raw[l[0]:l[1]])
+		for i := range at {
+			at[i] += l[0] + len(file) - len(raw)
+		}
+		all = append(all, at)
+	}
+	return all, err
+}
+
+// literals returns where the strings stand in a JSON text that are a template.
+func literals(raw, template string) ([][2]int, error) {
+	in := json.NewDecoder(strings.NewReader(raw))
 	var found [][2]int
 	for {
 		before := int(in.InputOffset())
@@ -93,7 +109,7 @@ func (m *Mended) literals(in *json.Decoder, raw string) ([][2]int, error) {
 			return nil, err
 		}
 		text, isText := token.(string)
-		if !isText || text != m.Source.Text {
+		if !isText || text != template {
 			continue
 		}
 		to := int(in.InputOffset())
