@@ -64,7 +64,8 @@ langchain (A095, A096).
 
 --untrusted is for templates of strangers: tight limits on every render and on all of them together,
 no second renderer; docs/untrusted.md has the limits.`,
-	apart: [][]string{{"base", "baseline", "write-baseline"}, {"config", "no-config"}},
+	apart: [][]string{{"base", "baseline", "write-baseline"}, {"config", "no-config"}, {"fix", "diff"},
+		{"diff", "statistics"}, {"diff", "format"}},
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
 		flags.StringVar(&k.manifest, "manifest", "", "check the templates of the manifest `FILE`, each "+
@@ -85,6 +86,14 @@ no second renderer; docs/untrusted.md has the limits.`,
 		flags.Uint64Var(&k.seed, "seed", 0, "draw the words of probes with seed `N`; 0: the "+
 			"usual words, and a new seed with --base or --untrusted")
 		k.output = outputFlags(flags)
+		flags.BoolVar(&k.output.statistics, "statistics", false, "print how often each rule found "+
+			"something in place of the findings")
+		flags.category("Patches, and the next check")
+		flags.BoolVar(&k.fix, "fix", false, "write the patches of the findings that need no judgement, "+
+			"and report the others")
+		flags.BoolVar(&k.diff, "diff", false, "print these patches before the report as a diff")
+		flags.BoolVar(&k.watch, "watch", false, "check again each time a file changes, until it is "+
+			"interrupted")
 		k.limits = limitFlag(flags, lookedAt)
 		k.remote = remoteFlags(flags)
 		return func(c *call) error {
@@ -95,7 +104,15 @@ no second renderer; docs/untrusted.md has the limits.`,
 				return err
 			}
 			k.options = check.Options{Differ: templates.Differ, Fallbacks: *fallbacks}
-			return k.run(c)
+			if !k.watch {
+				return k.run(c)
+			}
+			return config.Watch(c.ctx, c.args, func() {
+				again := k
+				if err := again.run(c); err != nil && !errors.Is(err, errFailed) {
+					c.fail(err)
+				}
+			})
 		}
 	},
 }
@@ -113,8 +130,10 @@ type checking struct {
 	since    *base // of commit
 	whole    bool  // a file of a model folder stands for the folder
 	seed     uint64
-	write    string             // the file of a baseline to be written; "": none
-	baseline *baseline.Baseline // nil: none
+	write    string // the file of a baseline to be written; "": none
+
+	fix, diff, watch bool
+	baseline         *baseline.Baseline // nil: none
 
 	// of an argument, as its settings have them
 	filter  *config.Filter
@@ -147,7 +166,7 @@ func (k *checking) run(c *call) error {
 	if k.settings.show {
 		return k.settings.print(c, names)
 	}
-	unusable, unread := 0, 0
+	unusable, unread, mended := 0, 0, 0
 	var edits, able []string
 	var sources []subject.Source
 	return each(c, "templates", names, func(name string) (checked, error) {
@@ -161,6 +180,8 @@ func (k *checking) run(c *call) error {
 			return nil
 		}
 		k.output.keep(c, r, nil, one.results...)
+		fmt.Fprint(c.data(), one.diff)
+		mended += one.mended
 		edits, able = append(edits, one.edits...), append(able, one.able...)
 		r.Templates += max(len(one.sources), 1)
 		if k.output.html != "" && len(names) == 1 { // all of many would fill the memory
@@ -195,6 +216,9 @@ func (k *checking) run(c *call) error {
 		if unusable > 0 {
 			r.Verdict = fmt.Sprintf("%d of %d could "+
 				"not be used; %s", unusable, len(names), r.Line())
+		}
+		if k.fix {
+			c.note("patches written: %d", mended)
 		}
 		if err := k.output.write(c, r); unusable == 0 || err != nil && !errors.Is(err, errFailed) {
 			return err
@@ -408,6 +432,8 @@ type checked struct {
 	sources []subject.Source
 	edits   []string // the change of each template since the base
 	able    []string // which template is tool-capable
+	diff    string   // of the patches, for --diff
+	mended  int      // patches that --fix has written
 }
 
 // judge reports whether a template is tool-capable: of one that is, only where the whole is asked
@@ -436,17 +462,6 @@ func (one *checked) judge(src subject.Source, whole bool) {
 		line += fmt.Sprintf("; requests reached %d of %d outcomes of its branches", reached, all)
 	}
 	one.able = append(one.able, line)
-}
-
-// able is the source that must pass the gate where that is required: the first that does, else the
-// first.
-func able(sources []subject.Source) subject.Source {
-	for _, src := range sources {
-		if t, err := src.Compile(); err == nil && t.Gate().Pass() {
-			return src
-		}
-	}
-	return sources[0]
 }
 
 // one checks a template, or a model with its templates.
@@ -510,8 +525,11 @@ func (k *checking) look(c *call, name string) (one checked, err error) {
 		} else if err := k.edited(c.ctx, &one, src, old(src), o); err != nil {
 			return one, err
 		}
-		if !k.limits.untrusted {
-			k.offer(c, &one, src)
+		if k.limits.untrusted && !k.fix && !k.diff {
+			continue
+		}
+		if err := k.offer(c, &one, src); err != nil {
+			return one, err
 		}
 	}
 	k.judge(&one, sources)
@@ -625,7 +643,7 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 		one.judge(src, k.output.listed() == rule.Note)
 	}
 	if k.tools && len(sources) > 0 {
-		one.results = append(one.results, check.ToolCapable(able(sources), k.options)...)
+		one.results = append(one.results, check.ToolCapable(sources, k.options)...)
 	}
 }
 

@@ -31,13 +31,8 @@ reason, and make the exit status 1. docs/fix.md has more.`,
 		flags.BoolVar(&f.write, "write", false, "write the files in place of a diff")
 		flags.BoolVar(&f.options.Refuse, "refuse", false, "refuse arguments as text in words "+
 			"where the template needs an object")
-		flags.StringArrayVar(
-			&f.options.Only,
-			"select",
-			nil,
-			"mend the kinds of fault that the rule with this `ID` finds and no others; "+
-				"may be given again",
-		)
+		flags.StringArrayVar(&f.options.Only, "select", nil, "mend the kinds of fault that the rule "+
+			"with this `ID` finds and no others; may be given again")
 		flags.completes("select", fix.Rules)
 		flags.BoolVar(&f.json, "json", false, "print JSON")
 		limits := limitFlag(flags, edited)
@@ -220,29 +215,23 @@ func replaceText(name, text string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf(
-			"%s is no regular file, and is not written; name the file itself",
-			filepath.Clean(name),
-		)
+		return fmt.Errorf("%s is no regular file, and is not written; name the file itself",
+			filepath.Clean(name))
 	}
 	return errors.Join(safefile.Write(name, safefile.Text(text)),
 		os.Chmod(name, info.Mode().Perm()))
 }
 
-// offerSteps bounds the search for patches that a check does not show; 54 of 55 offers for vendors'
-// templates take fewer steps.
-const offerSteps = 1_500_000
-
 // offer notes at the findings of a template that "assay fix" mends them, where it does. The proof
 // of each patch costs as much as another check, so offer omits it where no output would have the
 // note, and gives up where the search is long: "assay fix" itself goes on.
-func (k *checking) offer(c *call, one *checked, src subject.Source) {
+func (k *checking) offer(c *call, one *checked, src subject.Source) error {
 	var mendable, ofClients []*rule.Result
 	var ids []string
 	for i := range one.results {
 		res := &one.results[i]
 		isFound := (res.Status == rule.Failed || res.Status == rule.Found) &&
-			k.output.tells(c, res)
+			(k.fix || k.diff || k.output.tells(c, res))
 		if isFound && res.Suite == src.Name && slices.Contains(fix.Rules(), res.Rule) {
 			mendable, ids = append(mendable, res), append(ids, res.Rule)
 		}
@@ -254,7 +243,7 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 	if ofClients != nil {
 		o.Only = nil
 	} else if mendable == nil {
-		return
+		return nil
 	}
 	if k.since == nil && k.options.Only == nil && k.options.Fallbacks == nil {
 		for _, res := range one.results {
@@ -264,12 +253,12 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 			}
 		}
 	}
-	if o.Limits.TotalSteps == 0 || o.Limits.TotalSteps > offerSteps {
-		o.Limits.TotalSteps = offerSteps
+	if !k.fix && !k.diff {
+		o.Limits = fix.Offering(o.Limits)
 	}
 	m := fix.Mend(c.ctx, src, o, check.Options{})
 	if len(m.Patches) == 0 {
-		return
+		return nil
 	}
 	var still []rule.Result
 	if ofClients != nil {
@@ -281,29 +270,20 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 			res.Fixable = true
 		}
 	}
-	for _, res := range mendable {
-		i := slices.IndexFunc(m.Patches, func(p fix.Patch) bool { return p.Mends(res) })
-		if i < 0 {
-			continue
-		}
-		res.Fixable = true
-		res.Text += "\nhelp: `assay fix " + src.File + "` writes\n" + inline(m.Patches[i].Diff(src.Name))
-	}
+	m.Mark(mendable)
+	return k.mend(one, m)
 }
 
-// inline is the changed lines of a unified diff, the first ones of many.
-func inline(diff string) string {
-	const most = 6
-	var lines []string
-	for line := range strings.Lines(diff) {
-		line = strings.TrimSuffix(line, "\n")
-		if (strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+")) &&
-			!strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ ") {
-			lines = append(lines, line)
-		}
+// mend writes the patches, or keeps their diff, where that was asked for.
+func (k *checking) mend(one *checked, m *fix.Mended) error {
+	switch {
+	case k.diff:
+		one.diff += m.Diff()
+	case k.fix:
+		one.results = slices.DeleteFunc(one.results,
+			func(res rule.Result) bool { return res.Fixable && res.Suite == m.Source.Name })
+		one.mended += len(m.Patches)
+		return rewrite(m)
 	}
-	if len(lines) > most {
-		lines = append(lines[:most], "  ...")
-	}
-	return strings.Join(lines, "\n")
+	return nil
 }

@@ -23,6 +23,7 @@ import (
 type output struct {
 	format                choice
 	verbose, notes, quiet bool
+	statistics            bool // print counts in place of findings
 	all                   bool // keep results that passed, whatever is written
 	// of the findings listed without --notes; a note counts as a warning
 	least              rule.Severity
@@ -132,6 +133,9 @@ func (o *output) print(c *call, r, located *report.Report) error {
 		options.Width = c.width()
 	}
 	form := o.form(c)
+	if o.statistics {
+		return r.WriteStatistics(c.data(), form == formJSON)
+	}
 	switch form {
 	case formJSON:
 		return r.JSON(c.data())
@@ -180,7 +184,7 @@ func (o *output) tells(c *call, res *rule.Result) bool {
 // them or their names are listed as known failures, so that a large run needs no memory for them.
 func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...rule.Result) {
 	form := o.form(c)
-	all := o.verbose || o.all || o.junit != "" || o.html != "" || form == formJSON ||
+	all := o.verbose || o.all || o.statistics || o.junit != "" || o.html != "" || form == formJSON ||
 		form == formJUnit || form == formBrief
 	notes := all || o.notes || o.sarif != "" || form == formSARIF
 	warnings := notes || o.least < rule.Error

@@ -31,13 +31,9 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 			s := pipe.New(c.ctx, pipe.Options{
 				Version: version(),
 				Open: func(name string) ([]subject.Source, error) {
-					return subject.OpenAll(name,
-						nil)
+					return subject.OpenAll(name, nil)
 				},
-				Find:   findAll,
-				Check:  judged,
-				Limits: limits.Limits,
-				Tight:  untrusted,
+				Find: findAll, Check: judged, Limits: limits.Limits, Tight: untrusted,
 			})
 			return answerLines(s, c.stdin, c.data())
 		}

@@ -139,9 +139,25 @@ func Suppressed(text string) []string {
 	return ids
 }
 
-// ToolCapable runs the rule that demands support of tools.
-func ToolCapable(src subject.Source, o Options) []rule.Result {
-	s := probe.New(src, o, []*probe.Rule{compile.ToolsRequired})
+// Static returns the ids of the rules that only read a template, and render nothing.
+func Static() []string {
+	var ids []string
+	for _, r := range templateRules {
+		if r.Static {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// ToolCapable runs the rule that demands support of tools on one of the templates that come
+// together: the first that passes the gate, else the first.
+func ToolCapable(together []subject.Source, o Options) []rule.Result {
+	i := slices.IndexFunc(together, func(src subject.Source) bool {
+		t, err := src.Compile()
+		return err == nil && t.Gate().Pass()
+	})
+	s := probe.New(together[max(0, i)], o, []*probe.Rule{compile.ToolsRequired})
 	return s.Rules.Run(compile.ToolsRequired)
 }
 

@@ -19,7 +19,10 @@ type Check[S, At any] struct {
 	Requires []string
 	// Unsuppressible tells that no suppression silences the rule.
 	Unsuppressible bool
-	Find           func(S, Finder[At])
+	// Static tells that the rule reads its subject and tries nothing with it, so that it answers
+	// while somebody types.
+	Static bool
+	Find   func(S, Finder[At])
 }
 
 // Finder takes the findings of a rule: where, and a sentence, with evidence on further lines. An

@@ -120,7 +120,7 @@ func ofTemplate(t *testing.T, e *rule.Example, src subject.Source,
 		all = check.Clients(src, o, []clients.Client{c})
 	}
 	if *tools {
-		all = append(all, check.ToolCapable(src, o)...)
+		all = append(all, check.ToolCapable([]subject.Source{src}, o)...)
 	}
 	if e.Rule == "A010" {
 		second := new(gonja.Renderer)

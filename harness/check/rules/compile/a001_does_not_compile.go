@@ -20,6 +20,7 @@ var DoesNotCompile = &probe.Rule{
 	},
 	Group:          probe.GroupCompile,
 	Unsuppressible: true,
+	Static:         true,
 	Find:           checkCompiles,
 }
 

@@ -15,8 +15,9 @@ var BranchEmpty = &probe.Rule{
 		Fix: "Write it, or turn the condition around; a comment in the branch tells that " +
 			"nothing is meant.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkEmptied,
+	Group:  probe.GroupLint,
+	Static: true,
+	Find:   checkEmptied,
 }
 
 func checkEmptied(s *probe.Subject, find probe.Finder) {

@@ -16,8 +16,9 @@ var StateNeverChanges = &probe.Rule{
 			"never happens, or always does.",
 		Fix: "Set the field: {% set ns.field = ... %}.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkState,
+	Group:  probe.GroupLint,
+	Static: true,
+	Find:   checkState,
 }
 
 // checkState looks for a field of a namespace that nothing sets after the namespace is made.
