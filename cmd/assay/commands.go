@@ -51,7 +51,7 @@ func init() {
 	cobra.EnableCommandSorting = false
 	commands = []*command{
 		&checkCommand, &fixCommand, &auditCommand, &coverageCommand, &diffCommand,
-		&templatesCommand, &explainCommand,
+		&templatesCommand, &explainCommand, &lspCommand,
 		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand,
 		&parseCommand, &pageCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &trainCommand,

@@ -110,6 +110,7 @@ func TestEveryCommandHeeds(t *testing.T) {
 			filepath.Join(dir, "log.jsonl"), "--model", "m"}},
 		"dataset":        {{"dataset", "--requests", "100000000"}},
 		"pipe":           {{"pipe"}},
+		"lsp":            {{"lsp"}},
 		"run":            {bound("run", corpus)},
 		"new":            {bound("new", "--corpus", filepath.Join(dir, "fresh"), slow)},
 		"export cases":   {bound("export", "cases", corpus)},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -297,6 +298,14 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		`{"op": "grammar", "template": {"text": "x"}, "tolerances": {"TEXT": true}, "incomplete": "TEXT"}`,
 		`{"op": "grammar", "template": {"text": "x"}, "insist": true, "request": {"messages": [], "tools": TEXT}}`} {
 		add(exposure{args: []string{"pipe"}, stdin: in(line), message: true})
+	}
+	add(exposure{args: []string{"lsp"}, stdin: "Content-Length: " + text + "\r\n\r\n{}"})
+	for _, message := range []string{`{"jsonrpc": "2.0", "id": 1, "method": "TEXT"}`,
+		`{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": ` +
+			`{"uri": "file:///TEXT.jinja", "text": "{% TEXT"}}}`} {
+		message = in(message)
+		add(exposure{args: []string{"lsp"}, data: true,
+			stdin: fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(message), message)})
 	}
 	for _, name := range []string{"explain", "help", "completion", "live", "man"} {
 		run(name, text)
