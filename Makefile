@@ -206,6 +206,10 @@ page: ## write out/page.html, the report as a page, and open it in headless Chro
 site: ## build the page that runs in a browser as out/site; open it in headless Chromium
 	ci/pages/site.sh
 
+.PHONY: vscode
+vscode: ## build the extension for VS Code as out/assay.vsix; test the server with VS Code's library
+	@GO="$(GO)" ci/package/vscode/test.sh
+
 .PHONY: snapshot
 snapshot: ## build the parts of a release, install each and run it: PLATFORMS=all
 	ci/package/snapshot.sh $(PLATFORMS)
