@@ -13,7 +13,7 @@ import (
 // asked are the variables that engines give to every template, beside those of a request.
 var asked = map[string]string{
 	"messages":              "the messages of the conversation, from the first",
-	"tools":                 "the functions that the model may call; not there where the request has none",
+	"tools":                 "the functions that the model may call; not defined where there are none",
 	"add_generation_prompt": "true where the prompt is to end with the header of the model's answer",
 	"bos_token":             "the text of the token that begins a prompt",
 	"eos_token":             "the text of the token that ends an answer",

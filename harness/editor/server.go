@@ -72,7 +72,7 @@ type look struct {
 	text    text
 	limits  engine.Limits
 	parts   []part
-	models  map[string]*flow.Model // of the parts, by their names; those of the last text that had one
+	models  map[string]*flow.Model // of the parts by name, of the last text that had one
 	read    chan struct{}          // closed when parts and models are there
 	done    chan struct{}          // closed when patches are there, or it was ended
 	patches []patch
@@ -534,7 +534,8 @@ func (s *server) showWrong(ctx context.Context, err error) {
 	}
 }
 
-// uri is the client's URI of a file that it has opened, else ours: they may escape other characters.
+// uri is the URI of a file as the client writes it, where it has opened the file: it may escape
+// other characters than we do.
 // The caller holds the lock.
 func (s *server) uri(path string) string {
 	for _, d := range s.documents {

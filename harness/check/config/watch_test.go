@@ -20,7 +20,8 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	template := filepath.Join(dir, "t.jinja")
-	changes := []string{template, filepath.Join(dir, "new.jinja"), filepath.Join(root, "assay.toml")}
+	changes := []string{template, filepath.Join(dir, "new.jinja"),
+		filepath.Join(root, "assay.toml")}
 	write := func(name, text string) {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Error(err)
