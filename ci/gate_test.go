@@ -178,7 +178,7 @@ func TestGate(t *testing.T) {
 			s.write("one.jinja",
 				strings.Replace(good, "These functions are available",
 					"You may call these functions", 1))
-		}, args: only, want: []string{"warning: risky: ", "[D008]",
+		}, args: only, want: []string{"warning[D008]: risky: ",
 			"edit: one.jinja: risky: prompt-changed"}, output: "pass"},
 		{name: "an edit that is safe", edit: func(s *scratch) {
 			s.write("one.jinja", refusing+good)
@@ -206,22 +206,22 @@ func TestGate(t *testing.T) {
 			output: "pass"},
 		{name: "no tools", edit: func(s *scratch) { s.write("one.jinja", plain) },
 			args: []string{"--", "--require-tools"}, code: 1,
-			want: []string{"one.jinja: error: chat template does not " +
-				"support tool calling", "[A097]"}, output: "fail"},
+			want: []string{"one.jinja: error[A097]: the template cannot serve tools: chat template " +
+				"does not support tool calling"}, output: "fail"},
 		{name: "no tools, which need not be", edit: func(s *scratch) { s.write("new.jinja", plain) },
 			args: only,
 			want: []string{"tool-capable: new.jinja: no, ", "edit: new.jinja: new, so " +
 				"nothing is compared"}, output: "pass"},
 		{name: "an edit that breaks", edit: func(s *scratch) { s.write("one.jinja", breaks) }, args: only,
 			code: 1,
-			want: []string{"one.jinja:", "error: breaking: ", "[D004]", "edit: one.jinja: breaking: format-changed"}, lacks: "two words",
+			want: []string{"one.jinja:", "error[D004]: breaking: ", "edit: one.jinja: breaking: format-changed"}, lacks: "two words",
 			output: "fail"},
 		{name: "the same in a folder", edit: func(s *scratch) { s.write("sub/two words.jinja", breaks) },
 			dir: "sub", args: only, code: 1,
 			want: []string{"two words.jinja:", "[D004]", "edit: two words.jinja: breaking: format-changed"}, output: "fail"},
 		{name: "a template that is broken", edit: func(s *scratch) { s.write("one.jinja", good+"{% if") },
 			args: only, code: 1,
-			want: []string{"one.jinja:44:6: error: ", "[A001]", "[D001]", "edit: one.jinja: breaking: no-longer-compiles"}, output: "fail"},
+			want: []string{"one.jinja:44:6: error[A001]: ", "error[D001]: ", "edit: one.jinja: breaking: no-longer-compiles"}, output: "fail"},
 		{name: "a template that was broken", edit: func(s *scratch) {
 			s.write("one.jinja", "{% if")
 			s.base = s.commit("broken")

@@ -34,6 +34,8 @@ var bare = []string{
 	"help.go",      // asks for the width of the terminal
 	"memory.go",    // prints our own text
 	"page.go",      // prints its own address
+	"explain.go",   // prints our own text, in colours
+	"lsp.go",       // speaks a protocol of JSON with the editor
 }
 
 // TestOneWriter demands that nothing prints past package visible: no source names the process's

@@ -64,8 +64,8 @@ langchain (A095, A096).
 
 --untrusted is for templates of strangers: tight limits on every render and on all of them together,
 no second renderer; docs/untrusted.md has the limits.`,
-	apart: [][]string{{"base", "baseline", "write-baseline"}, {"config", "no-config"}, {"fix", "diff"},
-		{"diff", "statistics"}, {"diff", "format"}},
+	apart: [][]string{{"base", "baseline", "write-baseline"}, {"config", "no-config"},
+		{"fix", "diff"}, {"diff", "statistics"}, {"diff", "format"}},
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
 		flags.StringVar(&k.manifest, "manifest", "", "check the templates of the manifest `FILE`, each "+

@@ -26,8 +26,8 @@ func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 
 // withoutJSON are the commands whose output has a form of its own; of engines run, pipe, dataset,
 // manifest and survey it is JSON lines, page has none.
-var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe", "lsp",
-	"page", "serve", "manifest", "survey", "dataset"}
+var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe",
+	"lsp", "page", "serve", "manifest", "survey", "dataset"}
 
 // TestConventions holds every command to the common rules: a group, flags in categories, --json or
 // a --format json, help, and status 2 for wrong usage.

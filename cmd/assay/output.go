@@ -184,8 +184,8 @@ func (o *output) tells(c *call, res *rule.Result) bool {
 // them or their names are listed as known failures, so that a large run needs no memory for them.
 func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...rule.Result) {
 	form := o.form(c)
-	all := o.verbose || o.all || o.statistics || o.junit != "" || o.html != "" || form == formJSON ||
-		form == formJUnit || form == formBrief
+	all := o.verbose || o.all || o.statistics || o.junit != "" || o.html != "" ||
+		form == formJSON || form == formJUnit || form == formBrief
 	notes := all || o.notes || o.sarif != "" || form == formSARIF
 	warnings := notes || o.least < rule.Error
 	for _, res := range results {

@@ -79,15 +79,15 @@ func TestProbe(t *testing.T) {
 		stdout, stderr string // parts
 	}{
 		{"right", []string{right, "--raw", "--junit", junit}, exitOK, " passed, 0 failed", ""},
-		{"right, below /v1", []string{right + "/v1", "--model", "other", "-v"}, exitOK, "other: ok: content/stream-agrees [S014]", ""},
+		{"right, below /v1", []string{right + "/v1", "--model", "other", "-v"}, exitOK, "other: ok[S014]: content/stream-agrees", ""},
 		{"without a template", []string{silent}, exitOK, " passed, 0 failed", "markers of every known format are looked for"},
-		{"one protocol", []string{right, "--protocol", "messages", "-v"}, exitOK, "fake: ok: stop/stops-obeyed [S034]", ""},
+		{"one protocol", []string{right, "--protocol", "messages", "-v"}, exitOK, "fake: ok[S034]: stop/stops-obeyed", ""},
 		{"an unknown protocol", []string{right, "--protocol", "grpc"}, exitUsage, "", "--protocol: expected one of chat-completions, responses, messages, found \"grpc\""},
 		{"a server of one protocol", []string{old}, exitOK, " passed, 0 failed", "the server has no /v1/messages: the protocol is left out"},
 		{"with a template of ours", []string{silent, "--template", template}, exitOK, " passed, 0 failed", ""},
 		{"raw without a template", []string{silent, "--raw"}, exitUsage, "", "--raw needs the template"},
 		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "requests with tools are left out"},
-		{"wrong", []string{wrong}, exitFailed, "fake: error: content/stream-ends: chat completions: the stream ends without [DONE] [S005] (35 times)", ""},
+		{"wrong", []string{wrong}, exitFailed, "fake: error[S005]: content/stream-ends: chat completions: the stream ends without [DONE] (35 times)", ""},
 		{"as JSON", []string{wrong, "--format", "json"}, exitFailed, `"rule": "S005"`, ""},
 		{"nobody there", []string{"http://127.0.0.1:1"}, exitUsage, "", "assay probe: nothing listens at http://127.0.0.1:1: connection refused; is the server running?"},
 		{"a wrong key", []string{key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},

@@ -12,8 +12,8 @@
 // # Stability
 //
 // The record's form has a number, [Version], and a schema, docs/reference/capabilities.schema.json.
-// Fields are added within a version, none is renamed. The package itself may change with every
-// release; package engine lists the stable ones.
+// Fields are added within a version, none is renamed. This package may change with every release;
+// package engine lists the stable ones.
 package capability
 
 import (

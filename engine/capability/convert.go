@@ -55,9 +55,8 @@ func strs(texts []string) ordered.Value {
 
 func lmStudio(r *Record) ordered.Value {
 	var fields []ordered.Value
-	if s := r.Reasoning.Switch; s != nil && !slices.ContainsFunc(s.Values, func(v ordered.Value) bool {
-		return v.Kind() != ordered.Bool
-	}) {
+	if s := r.Reasoning.Switch; s != nil && !slices.ContainsFunc(s.Values,
+		func(v ordered.Value) bool { return v.Kind() != ordered.Bool }) {
 		fields = append(fields, ordered.ObjectOf(
 			ordered.MemberOf("key", ordered.Str("enableThinking")),
 			ordered.MemberOf("displayName", ordered.Str("Enable Thinking")),

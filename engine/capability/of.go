@@ -354,19 +354,16 @@ func (p *prober) variables() []Variable {
 				}
 			}
 			free := strings.Contains(value.String(), said)
-			known := equal(got, unset) || slices.ContainsFunc(seen, func(was map[string]string) bool {
-				return equal(was, got)
-			})
+			again := slices.ContainsFunc(seen,
+				func(was map[string]string) bool { return equal(was, got) })
 			switch {
 			case !free || v.Kind != "unknown":
 			case value.Kind() == ordered.String && writes(got, said):
 				v.Kind = "text"
-			case value.Kind() == ordered.Array && !known:
+			case value.Kind() == ordered.Array && !again && !equal(got, unset):
 				v.Kind = "list" // which does more than any other value
 			}
-			if free || slices.ContainsFunc(seen, func(was map[string]string) bool {
-				return equal(was, got)
-			}) {
+			if free || again {
 				continue
 			}
 			if equal(got, unset) && v.Default.IsNull() {
@@ -490,7 +487,8 @@ func (p *prober) reasoning(f format.Format, variables []Variable) Reasoning {
 // switches reports whether the values of a variable differ in the reasoning of the answer that
 // their prompts ask for: in the markers of reasoning that these have.
 func (p *prober) switches(f format.Format, v Variable) bool {
-	markers := []string{strings.TrimSpace(f.Reasoning.Open.Text), strings.TrimSpace(f.Reasoning.Close.Text)}
+	markers := []string{strings.TrimSpace(f.Reasoning.Open.Text),
+		strings.TrimSpace(f.Reasoning.Close.Text)}
 	count := func(value ordered.Value) (n [2]int) {
 		in := talk(p.user(0))
 		in.kwargs = []ordered.Member{ordered.MemberOf(v.Name, value)}

@@ -26,19 +26,19 @@ func TestWeight(t *testing.T) {
 		about, text, rule, want string
 	}{
 		{"every server gives objects", call(name, `'' + call.function.arguments`), "A036",
-			"error arguments as an object"},
+			"error a call whose arguments come as an object"},
 		{"a library gives text", call(name, `dict(call.function.arguments.items()) | tojson`),
-			"A036", "warning arguments as a string"},
+			"A036", "warning a call whose arguments come as JSON text"},
 		{"text is quoted again", call(name, `call.function.arguments | tojson`), "A018",
-			"note arguments that come as a string"},
+			"note a call's arguments that come as JSON text"},
 		{"a call of the protocol crashes", call("'' + call.name", `call.arguments | string`),
 			"A066", "error a call ends in an error"},
 		{"the list of the request grows", tools + `{% set _ = messages.append(messages[0]) %}` +
-			turns + end, "A009", "error the conversation"},
+			turns + end, "A009", "error the request"},
 		{"a thought goes from the history", turns + end, "A020", "note an answer with reasoning"},
 		{"an answer goes from the history", `{%- for message in messages %}<|{{ message.role }}|>` +
 			`{{ message.content if loop.last or message.role == 'user' else 'Said.' }}` + end,
-			"A020", "warning an answer changes"},
+			"A020", "warning an answer is rewritten"},
 		{"a switch in instructions", turns + `{% if message.role == 'system' and '/quiet' in ` +
 			`message.content %}Say little.{% endif %}` + end, "A077", "note the word"},
 		{"a switch in anybody's words", turns + `{% if '/quiet' in (message.content or '') %}` +

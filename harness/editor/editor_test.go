@@ -483,10 +483,8 @@ func TestSettings(t *testing.T) {
 			if !has("A012")(c.shown[uri][1]) {
 				t.Fatalf("without settings: %+v", c.shown[uri])
 			}
+			const before = 2
 			c.edit(settings, 2, object{"text": s.settings + "\n"})
-			c.mu.Lock()
-			before := len(c.shown[uri])
-			c.mu.Unlock()
 			c.wait(uri, func(p published) bool {
 				all := c.shown[uri]
 				whole := len(all) > before+1 || s.settings == exclude && len(all) > before

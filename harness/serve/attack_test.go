@@ -64,7 +64,7 @@ func TestConnections(t *testing.T) {
 		}
 		defer c.Close()
 		if i%2 == 0 {
-			io.WriteString(c, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nX: ")
+			io.WriteString(c, "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nX: ")
 		}
 		if i%most == 0 {
 			r, err := client.Post("http://"+address+"/v1/messages", "application/json",
@@ -100,7 +100,7 @@ func TestHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		io.WriteString(c, "POST /v1/messages HTTP/1.1\r\nHost: x\r\n"+header.String())
+		io.WriteString(c, "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n"+header.String())
 		held = append(held, c)
 	}
 	value := func(name string) float64 { return gauges(t, handler)[name] }
@@ -141,11 +141,11 @@ func TestTricks(t *testing.T) {
 			defer mu.Unlock()
 			return log.Write(p)
 		}))
-	head := func(path string) string { return "POST " + path + " HTTP/1.1\r\nHost: x\r\n" }
+	head := func(path string) string { return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" }
 	length := fmt.Sprintf("Content-Length: %d\r\n", len(hello))
 	chunk := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(hello), hello)
 	const lines = `{"model": "a\r\nX: y", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}`
-	const second = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+	const second = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	for _, tt := range []struct{ name, send, want string }{
 		{"two equal lengths", head("/v1/messages") + length + length + "\r\n" + hello, "200"},
 		{"two lengths", head("/v1/messages") + length + "Content-Length: 3\r\n\r\n" + hello, "400"},
@@ -171,7 +171,7 @@ func TestTricks(t *testing.T) {
 		{"an escaped slash", head("/v1%2fmessages") + length + "\r\n" + hello, "404"},
 		{"a path with a line", head("/v1/messages%0d%0aX:%20y") + length + "\r\n" + hello, "404"},
 		{"an absolute path", head("http://y/v1/messages") + length + "\r\n" + hello, "200"},
-		{"another method", "CONNECT y:80 HTTP/1.1\r\nHost: y\r\n\r\n", "404"},
+		{"another method", "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"},
 		{"a model with a line", head("/v1/messages") + fmt.Sprintf("Content-Length: %d\r\n\r\n",
 			len(lines)) + lines, "404"},
 	} {

@@ -23,7 +23,7 @@ import (
 func gauges(t testing.TB, h http.Handler) map[string]float64 {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
 	values := map[string]float64{}
 	for line := range strings.Lines(w.Body.String()) {
 		var name string

@@ -228,7 +228,7 @@ func TestEndlessUpstream(t *testing.T) {
 // TestHostileClients has clients do wrong: each gets an error or loses its connection, in time, and
 // the server goes on.
 func TestHostileClients(t *testing.T) {
-	const head = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	const head = "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	for _, tt := range []struct {
 		name, send, want string // want "": the connection ends, with an error or without
 		slowly           bool
@@ -245,7 +245,7 @@ func TestHostileClients(t *testing.T) {
 		{"no HTTP", "hello\r\n\r\n", "400 ", false},
 		{"no JSON", head + "Content-Length: 5\r\n\r\n{'a'}", "400 ", false},
 		{"deep JSON", head + "Content-Length: 50000\r\n\r\n" + strings.Repeat("[", 50000), "400 ", false},
-		{"a slow header", "POST /v1/messages HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 500), "", true},
+		{"a slow header", "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 500), "", true},
 		{"a slow body", head + "Content-Length: 500\r\n\r\n" + strings.Repeat(" ", 500), "504 ", true},
 	} {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
@@ -317,7 +317,7 @@ func testStalledClient(t *testing.T) {
 	}
 	defer c.Close()
 	const body = `{"stream": true, "max_tokens": 9999999, "messages": [{"role": "user", "content": "x"}]}`
-	fmt.Fprintf(c, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
+	fmt.Fprintf(c, "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
 		len(body), body)
 	for deadline := time.Now().Add(time.Minute); up.Cancelled.Load() == 0; {
 		if time.Now().After(deadline) {

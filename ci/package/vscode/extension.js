@@ -21,7 +21,8 @@ exports.activate = async (context) => {
   context.subscriptions.push(
     vscode.commands.registerCommand("assay.renderConversation", () => {
       const editor = vscode.window.activeTextEditor;
-      return editor && vscode.commands.executeCommand("assay.render", editor.document.uri.toString());
+      if (!editor) return undefined;
+      return vscode.commands.executeCommand("assay.render", editor.document.uri.toString());
     }),
   );
   await client.start();

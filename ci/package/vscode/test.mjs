@@ -58,7 +58,8 @@ after(async () => {
 
 const joins = `{%- for message in messages %}
 {{- '<|' + message.role + '|>' + message.content }}
-{%- for call in message.tool_calls or [] %}<call>{"name": "{{ call.function.name }}", "arguments": {{
+{%- for call in message.tool_calls or [] %}<call>{"name": "{{ call.function.name }}",
+ "arguments": {{
   call.function.arguments if call.function.arguments is string else call.function.arguments|tojson
 }}}</call>{% endfor %}<|end|>
 {%- endfor %}

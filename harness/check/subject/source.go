@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
-	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -37,7 +37,7 @@ type Source struct {
 	unreachable func() map[reach.Outcome]string
 	grammar     func() *conversation.Grammar
 	explored    func() *conversation.Exploration
-	extents     func() extents
+	extents     func() *flow.Extents
 	places      *source.Source // the text, which finds its positions once
 }
 
@@ -115,13 +115,7 @@ func (s Source) with(c compiler) Source {
 	s.unreachable = sync.OnceValue(func() map[reach.Outcome]string {
 		return reach.Unreachable(places)
 	})
-	s.extents = sync.OnceValue(func() extents {
-		tree, spans, err := syntax.ParseSpans(places)
-		if err != nil {
-			return extents{}
-		}
-		return extents{tree, spans}
-	})
+	s.extents = sync.OnceValue(func() *flow.Extents { return flow.NewExtents(places) })
 	s.compile = sync.OnceValues(func() (*engine.Template, error) { return c(src) })
 	s.grammar = sync.OnceValue(func() *conversation.Grammar {
 		return conversation.UsualBeside(src.Text)
@@ -320,3 +314,6 @@ func (s Source) WithText(text string) Source {
 	s.Source.Text = text
 	return s.with(s.compiler)
 }
+
+// Extent returns the stretch of a line of the template that a place there is about.
+func (s Source) Extent(off int) (from, to int) { return s.extents().OnLine(off) }
