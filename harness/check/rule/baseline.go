@@ -6,7 +6,7 @@ import (
 )
 
 // Settle marks what now has of the results that were there before, of each rule in each suite as
-// many as before had: first those that say the same in their first line, then any. Failures, and
+// many causes as before had: first those that say the same in their first line, then any. Failures, and
 // checks for errors that were not judged, are known then; findings, and lesser checks that were not
 // judged, are old. A rule that failed before may go unjudged now; one that was not judged before
 // and fails now is news. The rules of exempt must hold even where they failed before.
@@ -25,9 +25,9 @@ func Settle(now, before []Result, reason string, exempt ...string) {
 		res := &before[i]
 		if res.Status != Passed && !slices.Contains(exempt, res.Rule) {
 			k := of(res)
-			same[k]++
+			same[k] += res.Causes()
 			k.text = ""
-			any[k]++
+			any[k] += res.Causes()
 		}
 	}
 	for _, exact := range [...]bool{true, false} {
@@ -42,11 +42,12 @@ func Settle(now, before []Result, reason string, exempt ...string) {
 			if k.unjudged && any[broad] == 0 {
 				k.unjudged, broad.unjudged = false, false
 			}
-			if any[broad] == 0 || exact && same[k] == 0 {
+			n := res.Causes()
+			if any[broad] < n || exact && same[k] < n {
 				continue
 			}
-			any[broad]--
-			same[k]--
+			any[broad] -= n
+			same[k] -= n
 			if res.Bad() {
 				res.Status, res.Severity = Known, Note
 				res.Text += "\n" + reason

@@ -21,6 +21,9 @@ func TestSettle(t *testing.T) {
 			}
 			res := rule.Result{Suite: words[0], Rule: words[1], Text: words[2] + "\nevidence",
 				Status: rule.Failed, Severity: rule.Error}
+			if slices.Contains(words, "folded") { // another finding is a line of it
+				res.Text = words[2] + "\nthe same: another\nevidence"
+			}
 			if slices.Contains(words, "unjudged") {
 				res.Status = rule.Unjudged
 			}
@@ -44,6 +47,11 @@ func TestSettle(t *testing.T) {
 		{"a R1 x, a R1 new", "a R1 x, a R1 y", ""},
 		{"a R1 x, a R1 x", "a R1 x", "a R1 x"},
 		{"a R9 x", "a R9 x", "a R9 x"},
+		{"a R1 x folded", "a R1 x", "a R1 x"},
+		{"a R1 x folded", "a R1 x folded", ""},
+		{"a R1 x", "a R1 x folded", ""},
+		{"a R1 x folded, a R1 y", "a R1 x, a R1 y", "a R1 x"},
+		{"a R1 x folded", "a R1 y, a R1 z", ""},
 		{"a R1 x unjudged", "a R1 x unjudged", ""},
 		{"a R1 x unjudged", "a R1 y", ""},
 		{"a R1 x", "a R1 x unjudged", "a R1 x"},

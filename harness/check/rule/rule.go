@@ -196,6 +196,9 @@ func (f *Findings) add(found Finding) {
 	}
 }
 
+// Causes is how many findings a result stands for: itself, and those that became lines of it.
+func (r *Result) Causes() int { return 1 + strings.Count(r.Text, "\n"+again) }
+
 // severity is that of a finding which has its own; any other value than a severity where it has
 // that of its rule.
 func (f Finding) severity() Severity {

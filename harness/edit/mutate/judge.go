@@ -78,9 +78,9 @@ func Check(src subject.Source) (all, loud Found) {
 		if res.Status == rule.Passed {
 			continue
 		}
-		all[res.Rule]++
+		all[res.Rule] += res.Causes()
 		if res.Level() > rule.Note {
-			loud[res.Rule]++
+			loud[res.Rule] += res.Causes()
 		}
 	}
 	return all, loud
