@@ -193,7 +193,7 @@ func (s *Server) Handler() http.Handler {
 
 // named refuses requests whose host is not this server: a page of another site may have made its
 // own name mean this machine, and its browser then takes it for a page of this server. An address
-// cannot be taken over so.
+// cannot be taken over so, and no browser leaves the host out.
 func (s *Server) named(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -201,7 +201,7 @@ func (s *Server) named(next http.Handler) http.Handler {
 			host = name
 		}
 		host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-		if host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") ||
 			net.ParseIP(host) != nil || slices.ContainsFunc(s.o.Hosts, func(name string) bool {
 			return name == "*" || strings.EqualFold(name, host)
 		}) {

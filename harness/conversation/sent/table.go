@@ -96,6 +96,7 @@ const (
 // The clients that several spellings are from.
 const (
 	dumpers  = "clients that send back what an SDK gave them (openai-python's model_dump())"
+	thinkers = "clients of Ollama that send back its answers (ollama-python's model_dump())"
 	agents   = "agents that go on with another model's conversation"
 	servers  = "clients of servers that do not take the reasoning apart"
 	partists = "clients that send all content in parts (Anthropic's and OpenAI's newer SDKs)"
@@ -141,6 +142,10 @@ var table = []spelled{
 			{"messages[1].reasoning_content", "null"}}},
 	{name: `a call with "reasoning_content": null`, by: "clients of DeepSeek's API", base: "call",
 		sent: []edit{{"messages[2].reasoning_content", "null"}}},
+	{name: `an answer with "thinking": null`, by: thinkers, base: "unprompted",
+		sent: []edit{{"messages[1].thinking", "null"}}},
+	{name: `a call with "thinking": null`, by: thinkers, base: "call",
+		sent: []edit{{"messages[2].thinking", "null"}}},
 	{name: `"tools": []`, by: "agents whose tools are switched off", base: "talk",
 		sent: []edit{{"tools", "[]"}}},
 
