@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -242,4 +243,12 @@ func (c *chooser) result(x *syntax.Call, how use) {
 			c.arguments(of, &x.Args)
 		}
 	}
+}
+
+// Repeats reports whether a product is written at a place: of a text, it is the text so many times.
+func (m *Model) Repeats(off int) bool {
+	return slices.ContainsFunc(m.Prints, func(p Print) bool {
+		x, ok := p.X.(*syntax.Binary)
+		return ok && x.Op == "*" && x.Offset() == off
+	})
 }

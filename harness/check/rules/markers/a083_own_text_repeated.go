@@ -46,8 +46,8 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 				if writes[i-1].Off == two.Off || text != t.Text[from:writes[i-1].To] {
 					continue
 				}
-			} else if !twice {
-				continue
+			} else if !twice || s.Flow().Repeats(two.Off) {
+				continue // or the template says how often
 			}
 			words := len(strings.TrimSpace(text)) >= prompts.Shortest && strings.ContainsFunc(text,
 				unicode.IsLetter)
