@@ -2,8 +2,7 @@ package corpus
 
 import "embed"
 
-// FS is the corpus without the advisories: the page is loaded over the network, and looks nothing
-// up.
+// FS has the kinds of cases alone: the page is loaded over the network, and reads no family.
 //
-//go:embed *.json *.lock *.md *.txt */*.jinja */*.txtar
+//go:embed functions.json kinds
 var FS embed.FS

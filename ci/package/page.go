@@ -41,8 +41,11 @@ func (r *release) pageFiles() ([]file, error) {
 		return nil, err
 	}
 	engine := filepath.Join(r.work, "assay.wasm")
-	if err := r.compile(engine, "./cmd/page", "main.version", "GOOS=js",
-		"GOARCH=wasm"); err != nil {
+	// What checks a template runs too seldom to gain by inlining, and the page is loaded over the
+	// network.
+	const small = "GOFLAGS=-gcflags=github.com/goassay/assay/harness/...=-l"
+	if err := r.compile(engine, "./cmd/page", "main.version", "GOOS=js", "GOARCH=wasm",
+		small); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(engine)
