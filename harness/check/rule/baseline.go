@@ -6,10 +6,10 @@ import (
 )
 
 // Settle marks what now has of the results that were there before, of each rule in each suite as
-// many causes as before had: first those that say the same in their first line, then any. Failures, and
-// checks for errors that were not judged, are known then; findings, and lesser checks that were not
-// judged, are old. A rule that failed before may go unjudged now; one that was not judged before
-// and fails now is news. The rules of exempt must hold even where they failed before.
+// many causes as before had: first those that say the same in their first line, then any. Failures,
+// and checks for errors that were not judged, are known then; findings, and lesser checks that were
+// not judged, are old. A rule that failed before may go unjudged now; one that was not judged
+// before and fails now is news. The rules of exempt must hold even where they failed before.
 func Settle(now, before []Result, reason string, exempt ...string) {
 	type key struct {
 		suite, rule, text string
