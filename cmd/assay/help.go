@@ -37,11 +37,22 @@ func (c *call) width() int {
 	return min(max(n, narrowest), widest)
 }
 
+// starts are the first command lines of four people: what they do, and how.
+var starts = [...]struct{ to, line string }{
+	{"write a template", "assay check --fix template.jinja"},
+	{"review a change", "assay check --base main ."},
+	{"run a model", "assay audit MODEL.gguf"},
+	{"run a server", "assay probe http://127.0.0.1:8080"},
+}
+
 // help explains a command, or lists all of them.
 func (c *call) help(w io.Writer, cmd *cobra.Command) {
 	width := c.width()
 	if !cmd.HasParent() {
-		fmt.Fprintf(w, "%s.\n\nusage: assay COMMAND [FLAGS] [ARGUMENTS]\n", cmd.Short)
+		fmt.Fprintf(w, "%s.\n\nusage: assay COMMAND [FLAGS] [ARGUMENTS]\n\nStart here:\n", cmd.Short)
+		for _, s := range starts {
+			fmt.Fprintf(w, "  %-18s %s\n", s.to, s.line)
+		}
 		for _, g := range cmd.Groups() {
 			fmt.Fprintf(w, "\n%s:\n", g.Title)
 			list(w, width, cmd, g.ID)
