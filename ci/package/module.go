@@ -17,7 +17,7 @@ import (
 // as files under r.out, so that GOPROXY=file://... lets `go install` take it as it will take a
 // release. The files are those of the last commit, as a tag would hold them.
 func (r *release) module() error {
-	const path = "github.com/goassay/assay"
+	const path = ownPath
 	version := "v" + r.version
 	folder := filepath.Join(r.out, filepath.FromSlash(path), "@v")
 	if err := os.MkdirAll(folder, 0o777); err != nil {

@@ -43,7 +43,7 @@ func (r *release) pageFiles() ([]file, error) {
 	engine := filepath.Join(r.work, "assay.wasm")
 	// What checks a template runs too seldom to gain by inlining, and the page is loaded over the
 	// network.
-	const small = "GOFLAGS=-gcflags=github.com/goassay/assay/harness/...=-l"
+	const small = "GOFLAGS=-gcflags=" + ownPath + "/harness/...=-l"
 	if err := r.compile(engine, "./cmd/page", "main.version", "GOOS=js", "GOARCH=wasm",
 		small); err != nil {
 		return nil, err
