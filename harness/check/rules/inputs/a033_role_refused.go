@@ -25,23 +25,24 @@ var RoleRefused = &probe.Rule{
 var refusable = [...]struct {
 	name     string
 	messages []ordered.Value
-	tools    bool // only where the template describes tools
+	tools    bool   // only where the template describes tools
+	by       string // clients by name that send it, which makes it a warning; "": any may
 }{
 	{"a system message after the first", sample.Talk(chat.System("a"), sample.User, sample.Answer,
-		chat.System("b"), sample.LaterUser), false},
-	{"an assistant's message first", sample.Talk(sample.Answer, sample.User), false},
-	{"two user messages in a row", sample.Talk(sample.User, sample.LaterUser), false},
+		chat.System("b"), sample.LaterUser), false, ""},
+	{"an assistant's message first", sample.Talk(sample.Answer, sample.User), false, ""},
+	{"two user messages in a row", sample.Talk(sample.User, sample.LaterUser), false, ""},
 	{"a call without content", sample.Talk(sample.User, sample.CallTurn.Without("content"),
-		sample.Result), true},
+		sample.Result), true, ""},
 	{"two calls in a message", sample.Talk(sample.User, sample.CallTurnOf(sample.Call,
 		sample.LaterCall), sample.Result,
-		sample.LaterResult), true},
+		sample.LaterResult), true, ""},
 	{"an id that is not nine letters and digits", sample.Talk(sample.User,
 		sample.CallTurnOf(sample.Call.With("id", ordered.Str("call_0123-abc"))),
-		sample.Result.With("tool_call_id", ordered.Str("call_0123-abc"))), true},
+		sample.Result.With("tool_call_id", ordered.Str("call_0123-abc"))), true, ""},
 	{"a user's message right after a tool's result", sample.Talk(sample.User, sample.CallTurn,
 		sample.Result,
-		sample.LaterUser), true},
+		sample.LaterUser), true, "Claude Code and opencode, where their user interrupts an agent"},
 }
 
 func checkRoles(s *probe.Subject, find probe.Finder) {
@@ -55,7 +56,13 @@ func checkRoles(s *probe.Subject, find probe.Finder) {
 		if c.tools {
 			r.Tools = sample.Tools()
 		}
-		if _, err := s.Render(asCame.Fit(r).Input); err != nil {
+		_, err := s.Render(asCame.Fit(r).Input)
+		switch {
+		case err == nil:
+		case c.by != "":
+			probe.Weigh(find, rule.Warning)(probe.Nowhere,
+				"a request with %s is refused: %w\nsent by: %s", c.name, err, c.by)
+		default:
 			find(probe.Nowhere, "a request with %s is refused: %w", c.name, err)
 		}
 	}
