@@ -148,7 +148,8 @@ func TestProven(t *testing.T) {
 	}
 }
 
-// proven holds the prompts of a text to the witnesses of a record, and returns its findings.
+// proven holds the prompts of a text to the witnesses of a record, and returns its findings, notes
+// as well: a record weighs what happened to somebody, a rule what a server shows in general.
 func proven(t *testing.T, r *advisory.Record, text string, faulty bool) mutate.Found {
 	t.Helper()
 	src := subject.New(r.ID, text)
@@ -159,8 +160,8 @@ func proven(t *testing.T, r *advisory.Record, text string, faulty bool) mutate.F
 	if r.Shown(renders) != faulty {
 		t.Errorf("the witnesses do not tell the texts apart")
 	}
-	_, loud := mutate.Check(src)
-	return loud
+	all, _ := mutate.Check(src)
+	return all
 }
 
 func TestCanonical(t *testing.T) {
