@@ -15,8 +15,8 @@ go=${GO:-go}
 short=''
 [ "${1:-}" != --short ] || { short=1; shift; }
 
-echo "make test: builds and runs the tests. Two quiet processors take about 3 minutes the first" \
-  "time and half of that later; other work beside them makes it longer, not wrong." >&2
+echo "make test: builds and runs the tests. Two quiet processors take about 8 minutes the first" \
+  "time and 6 later; other work beside them makes it longer, not wrong." >&2
 command -v "$go" >/dev/null || {
   echo "make test: FAILED: there is no go command; https://go.dev/dl has it" >&2
   exit 1
