@@ -61,7 +61,7 @@ var policy = map[string][]string{
 		"jinja", "internal/observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
 
-	"capability": {"", "chat", "chattemplate", "format", "jinja/flow", "ordered"},
+	"capability": {"", "chat", "chattemplate", "format", "jinja/flow", "ordered", "source"},
 
 	// the room for servers: the messages between clients and servers
 	"wire": {"chat", "ordered"},

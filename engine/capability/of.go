@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 )
 
 // Of returns the record of a template. It renders some hundred small conversations.
@@ -54,13 +56,13 @@ var sentences = []string{"The harvest was late.", "Which train leaves first?", "
 func newProber(t *engine.Template) *prober {
 	p := &prober{t: t, bound: t.Caps().Needs.Bound,
 		parts: !t.Caps().StringContent && t.Caps().TypedContent}
-	source := t.ChatTemplate().Source
+	src := t.ChatTemplate().Source
 	for _, s := range sentences {
-		if !strings.Contains(source.Text, s) {
+		if !strings.Contains(src.Text, s) {
 			p.words = append(p.words, s)
 		}
 	}
-	p.model, _ = flow.Parse(source) // it compiles, so that it parses
+	p.model, _ = flow.Parse(src) // it compiles, so that it parses
 	return p
 }
 
@@ -237,8 +239,8 @@ func (p *prober) placeholder(part string) (string, bool) {
 		strings.Contains(with, "UklGRg") || strings.Contains(without, "'type'") {
 		return "", false
 	}
-	begin := common(with, without)
-	end := common(reversed(with[begin:]), reversed(without[begin:]))
+	begin := len(source.CommonPrefix(with, without))
+	end := len(source.CommonSuffix(with[begin:], without[begin:]))
 	return with[begin : len(with)-end], true
 }
 
@@ -292,7 +294,7 @@ func (p *prober) tail(kwargs ...ordered.Member) string {
 	if err != nil || failed != nil {
 		return ""
 	}
-	return with[common(with, without):]
+	return with[len(source.CommonPrefix(with, without)):]
 }
 
 // given are the variables that are the conversation itself, or a token of the model.
@@ -355,18 +357,18 @@ func (p *prober) variables() []Variable {
 			}
 			free := strings.Contains(value.String(), said)
 			again := slices.ContainsFunc(seen,
-				func(was map[string]string) bool { return equal(was, got) })
+				func(was map[string]string) bool { return maps.Equal(was, got) })
 			switch {
 			case !free || v.Kind != "unknown":
 			case value.Kind() == ordered.String && writes(got, said):
 				v.Kind = "text"
-			case value.Kind() == ordered.Array && !again && !equal(got, unset):
+			case value.Kind() == ordered.Array && !again && !maps.Equal(got, unset):
 				v.Kind = "list" // which does more than any other value
 			}
 			if free || again {
 				continue
 			}
-			if equal(got, unset) && v.Default.IsNull() {
+			if maps.Equal(got, unset) && v.Default.IsNull() {
 				v.Default = value
 			}
 			seen, v.Values = append(seen, got), append(v.Values, value)
@@ -377,7 +379,7 @@ func (p *prober) variables() []Variable {
 			continue // the template's own, set in some branch alone
 		case v.Kind == "text":
 			v.Values, v.Default = nil, p.ownText(name, func(m ordered.Member) bool {
-				return equal(prompts(m), unset)
+				return maps.Equal(prompts(m), unset)
 			})
 		case len(v.Changes) == 0 || v.Kind == "list":
 			v.Values, v.Default = nil, ordered.Value{}
@@ -506,28 +508,4 @@ func (p *prober) switches(f format.Format, v Variable) bool {
 		}
 	}
 	return false
-}
-
-func equal(a, b map[string]string) bool {
-	for c, text := range a {
-		if b[c] != text {
-			return false
-		}
-	}
-	return len(a) == len(b)
-}
-
-// common returns how many bytes two texts begin with alike.
-func common(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-func reversed(s string) string {
-	b := []byte(s)
-	slices.Reverse(b)
-	return string(b)
 }

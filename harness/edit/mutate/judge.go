@@ -71,7 +71,7 @@ func Renders(text string) ([]string, error) {
 // Found holds the findings of the checks in a template, and how often each rule has one.
 type Found map[string]int
 
-// Check runs the checks. Notes count where notes is true.
+// Check runs the checks, and counts all findings, and those that are more than a note.
 func Check(src subject.Source) (all, loud Found) {
 	all, loud = Found{}, Found{}
 	for _, res := range check.Template(src, check.Options{}) {
