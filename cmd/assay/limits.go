@@ -8,6 +8,9 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/peg/vm"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/foreign/gonja"
+	"github.com/goassay/assay/harness/hub/templates"
 )
 
 // limits are the flags --untrusted and --limit NAME=VALUE, which mean the same in every command
@@ -54,6 +57,18 @@ func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 	flags.Var(l, "limit",
 		"`NAME=VALUE`: change a limit, "+strings.Join(limitNames(), ", ")+"; may be given again")
 	return l
+}
+
+// judging is how a command that serves another program checks templates: as "assay check" does,
+// with the second renderer where they are trusted. end ends that one.
+func (l *limits) judging() (o check.Options, end func()) {
+	o.Differ = templates.Differ
+	if l.untrusted {
+		return o, func() {}
+	}
+	second := new(gonja.Renderer)
+	o.Renderer = second
+	return o, second.Close
 }
 
 // exhausted is a failure where a template ran into the limit on all its renders together.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/editor"
-	"github.com/goassay/assay/harness/foreign/gonja"
-	"github.com/goassay/assay/harness/hub/templates"
 )
 
 var lspCommand = command{
@@ -19,12 +16,8 @@ Code, Neovim, Helix, Zed and JetBrains.`,
 	setup: func(flags *flagSet) func(*call) error {
 		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
-			judged := check.Options{Differ: templates.Differ}
-			if !limits.untrusted {
-				second := new(gonja.Renderer)
-				defer second.Close()
-				judged.Renderer = second
-			}
+			judged, end := limits.judging()
+			defer end()
 			return editor.Serve(c.ctx, c.stdin, c.raw, editor.Options{Version: version(),
 				Check: judged, Limits: limits.Limits,
 				Base: func(commit string) (*editor.Base, error) {

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/foreign/gonja"
-	"github.com/goassay/assay/harness/hub/templates"
 	"github.com/goassay/assay/harness/serve/pipe"
 )
 
@@ -22,12 +19,8 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 	setup: func(flags *flagSet) func(*call) error {
 		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
-			judged := check.Options{Differ: templates.Differ}
-			if !limits.untrusted {
-				second := new(gonja.Renderer)
-				defer second.Close()
-				judged.Renderer = second
-			}
+			judged, end := limits.judging()
+			defer end()
 			s := pipe.New(c.ctx, pipe.Options{
 				Version: version(),
 				Open: func(name string) ([]subject.Source, error) {
