@@ -56,6 +56,9 @@ risky or breaking. Only what is new fails and is listed; the rest is counted. --
 latter with a file of accepted findings, which --write-baseline writes. --whole-models is for lists
 of edited files.
 
+--request prints with each finding the request that shows it, whole; --format json has it then, too.
+"assay render --as sent --request FILE" shows what the template makes of it.
+
 assay.toml, or [tool.assay] of pyproject.toml, has settings for the templates beside and below it;
 with --base they are those of the base. docs/configuration.md explains them.
 
@@ -88,6 +91,8 @@ no second renderer; docs/untrusted.md has the limits.`,
 		k.output = outputFlags(flags)
 		flags.BoolVar(&k.output.statistics, "statistics", false, "print how often each rule found "+
 			"something in place of the findings")
+		flags.BoolVar(&k.requests, "request", false, "print with each finding the request that "+
+			"shows it")
 		flags.category("Patches, and the next check")
 		flags.BoolVar(&k.fix, "fix", false, "write the patches of the findings that need no judgement, "+
 			"and report the others")
@@ -103,7 +108,8 @@ no second renderer; docs/untrusted.md has the limits.`,
 			if _, err := clientsNamed(k.settings.Clients); err != nil {
 				return err
 			}
-			k.options = check.Options{Differ: templates.Differ, Fallbacks: *fallbacks}
+			k.options = check.Options{Differ: templates.Differ, Fallbacks: *fallbacks,
+				Requests: k.requests}
 			if !k.watch {
 				return k.run(c)
 			}
@@ -132,8 +138,8 @@ type checking struct {
 	seed     uint64
 	write    string // the file of a baseline to be written; "": none
 
-	fix, diff, watch bool
-	baseline         *baseline.Baseline // nil: none
+	fix, diff, watch, requests bool
+	baseline                   *baseline.Baseline // nil: none
 
 	// of an argument, as its settings have them
 	filter  *config.Filter

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/foreign/gonja"
 )
 
@@ -19,7 +20,12 @@ var renderCommand = command{
 	long: `The prompt is printed to the byte, without a line feed at its end; --explain says which
 polyfills the request took. --spans tells where the prompt's text is from: in colours on a terminal,
 else as JSON. With --tokenizer it says besides how a server gives the prompt to its tokeniser, so
-that nothing in the request becomes a special token.`,
+that nothing in the request becomes a special token.
+
+The request is fitted to the template, as "assay serve" does. --as ENGINE gives the template what
+that engine makes of the request; --as sent gives it the request as it is, which shows a fault that
+"assay check --request" prints.`,
+	apart: [][]string{{"as", "renderer"}, {"as", "spans"}, {"as", "explain"}},
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		renderer := flags.String("renderer", "native", "`ENGINE`: native or gonja")
@@ -27,6 +33,10 @@ that nothing in the request becomes a special token.`,
 		flags.BoolVar(&s.explain, "explain", false, "list the changes of fitting, on stderr")
 		spans := flags.Bool("spans", false,
 			"print the segments: the template's own text, and text from the request")
+		as := choice{of: view.Options()}
+		flags.Var(&as, "as", "give the template what this `ENGINE` makes of the request: "+
+			strings.Join(as.of, ", "))
+		flags.completes("as", func() []string { return as.of })
 		s.tokenizerFlag(flags)
 		s.flags(flags).requestFlags(flags)
 		return func(c *call) error {
@@ -34,6 +44,8 @@ that nothing in the request becomes a special token.`,
 				return s.spans(c)
 			}
 			switch {
+			case as.chosen != "":
+				return s.renderAs(c, as.chosen)
 			case *renderer == "gonja" && s.limits.untrusted:
 				return usageError{errors.New("--untrusted allows no second renderer")}
 			case *renderer == "native":
@@ -106,6 +118,33 @@ func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
 		return &failure{err}
 	}
 	s.warnMessages(c, t, r)
+	if s.json {
+		return writeJSON(c.stdout, map[string]any{"prompt": text})
+	}
+	_, err = io.WriteString(c.data(), text)
+	return err
+}
+
+// renderAs renders what an engine makes of the request, whose name it takes.
+func (s *step) renderAs(c *call, engine string) error {
+	t, err := s.template(c)
+	if err != nil {
+		return err
+	}
+	request, err := s.requestValue(c)
+	if err != nil {
+		return err
+	}
+	v, _ := view.Named(engine)
+	parts, _ := t.Caps().Supports("supports_typed_content")
+	in, ok := v.Input(view.Variables(request), parts)
+	if !ok {
+		return &failure{fmt.Errorf("%s refuses the request before the template sees it", v)}
+	}
+	text, err := v.Render(t.ChatTemplate(), in)
+	if err != nil {
+		return &failure{err}
+	}
 	if s.json {
 		return writeJSON(c.stdout, map[string]any{"prompt": text})
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/report/visible"
@@ -221,6 +222,12 @@ func (p *printer) print(c cause) {
 		fmt.Fprintf(p, "%[2]s |\n%[1]s | %[3]s\n%[2]s | %[4]s\n", number,
 			strings.Repeat(" ", len(number)), line, p.paint(green, carets))
 	}
+	p.evidence(res, evidence)
+	p.request(res)
+}
+
+// evidence prints the lines below a finding.
+func (p *printer) evidence(res *rule.Result, evidence string) {
 	if evidence == "" {
 		return
 	}
@@ -246,6 +253,40 @@ func (p *printer) print(c cause) {
 		}
 		fmt.Fprintln(p, folded)
 	}
+}
+
+// request prints the request that shows a finding, whole and as JSON, with a line for each message
+// and tool.
+func (p *printer) request(res *rule.Result) {
+	if len(res.Request) == 0 {
+		return
+	}
+	request, err := ordered.Parse(res.Request)
+	if err != nil {
+		return // it was written by a program that is newer than this one
+	}
+	fmt.Fprintln(p, "      = the request, which `assay render --as sent --request FILE` takes:")
+	open := "{"
+	for i, m := range request.Members() {
+		if i > 0 {
+			fmt.Fprintln(p, ",")
+			open = " "
+		}
+		fmt.Fprintf(p, "        %s%s: ", open, visible.Line(ordered.Str(m.Key).String()))
+		if len(m.Value.Items()) == 0 {
+			fmt.Fprint(p, visible.Line(m.Value.String()))
+			continue
+		}
+		for j, item := range m.Value.Items() {
+			lead := ",\n           "
+			if j == 0 {
+				lead = "["
+			}
+			fmt.Fprint(p, lead, visible.Line(item.String()))
+		}
+		fmt.Fprint(p, "]")
+	}
+	fmt.Fprintln(p, "}")
 }
 
 // under is the byte of a line that stands above a cell of the line below it.

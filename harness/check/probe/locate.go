@@ -32,12 +32,31 @@ func (r Rendering) Quote(text string) string {
 	return report.Quote(r.Text, strings.Index(r.Text, text))
 }
 
-// Where is a place in a template, a byte offset into its source. A finding is placed where the
-// template wrote the wrong text, or where it last looked at the text that it should have written.
-type Where int
+// Where is a place in a template, and the request that shows the fault there, if one is known. A
+// finding is placed where the template wrote the wrong text, or where it last looked at the text
+// that it should have written. The zero value is [Nowhere].
+type Where struct {
+	past    int // the byte offset into the source and one; 0: the template as a whole
+	request *chattemplate.Input
+}
 
 // Nowhere is the template as a whole, unless the finding's error has a place of its own.
-const Nowhere Where = -1
+var Nowhere = Where{}
+
+// Offset is the place of a byte of the source.
+func Offset(off int) Where { return Where{past: off + 1} }
+
+// Off is the byte offset into the source, -1 for the template as a whole.
+func (w Where) Off() int { return w.past - 1 }
+
+// Known reports whether it is a place and not the template as a whole.
+func (w Where) Known() bool { return w.past > 0 }
+
+// Shown is the place with the request that shows the fault.
+func (w Where) Shown(by chattemplate.Input) Where {
+	w.request = &by
+	return w
+}
 
 // Rendering is a prompt, with the input that it was rendered for.
 type Rendering struct {
@@ -75,15 +94,15 @@ func (r Rendering) Observe() (chattemplate.Observation, bool) {
 func (r Rendering) At(off int) Where {
 	o, ok := r.Observe()
 	if !ok {
-		return Nowhere
+		return Nowhere.Shown(r.In)
 	}
-	return WrittenAt(o, off)
+	return WrittenAt(o, off).Shown(r.In)
 }
 
 // WrittenAt is the place that wrote a byte of a prompt; for the end of the text, its last byte.
 func WrittenAt(o chattemplate.Observation, off int) Where {
 	if pos, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
-		return Where(pos)
+		return Offset(pos)
 	}
 	return Nowhere
 }
@@ -93,7 +112,7 @@ func (r Rendering) Of(text string) Where {
 	if i := strings.Index(r.Text, text); i >= 0 {
 		return r.At(i)
 	}
-	return Nowhere
+	return Nowhere.Shown(r.In)
 }
 
 // Near is the place that last looked at a text of the input, a value or a key, or at its
@@ -104,13 +123,13 @@ func (r Rendering) Near(text string) Where {
 	}
 	path := pathOf(r.Program.Vars(r.In), text)
 	if path == "" {
-		return Nowhere
+		return Nowhere.Shown(r.In)
 	}
 	o, _ := r.Program.Observe(r.In) // the trace is there even where rendering fails
 	if pos, ok := o.Trace.Nearest(path); ok {
-		return Where(pos)
+		return Offset(pos).Shown(r.In)
 	}
-	return Nowhere
+	return Nowhere.Shown(r.In)
 }
 
 // pathOf is the path of the first string or key in a value that contains a text, "" where there is
@@ -150,10 +169,30 @@ func pathIn(v ordered.Value, path, text string) (string, bool) {
 func (s *Subject) place(at Where, err error) (rule.Place, string) {
 	place, text := Place(s.Source, err)
 	text = Plain(s.teller.Tell(text))
-	if place == (rule.Place{File: s.Source.File}) && at >= 0 {
-		place = PlaceAt(s.Source, int(at))
+	if place == (rule.Place{File: s.Source.File}) && at.Known() {
+		place = PlaceAt(s.Source, at.Off())
 	}
 	return place, text
+}
+
+// requestOf is the request that shows the fault at a place, as JSON, with what people send in the
+// place of the probes' needles; "" where none is known.
+func (s *Subject) requestOf(at Where) string {
+	if at.request == nil {
+		return ""
+	}
+	request := ordered.ObjectOf(
+		ordered.Member{Key: "messages", Value: ordered.ArrayOf(at.request.Messages...)})
+	if len(at.request.Tools) > 0 {
+		request = request.With("tools", ordered.ArrayOf(at.request.Tools...))
+	}
+	if !at.request.Generate {
+		request = request.With("add_generation_prompt", ordered.Boolean(false))
+	}
+	if len(at.request.Kwargs) > 0 {
+		request = request.With("chat_template_kwargs", ordered.ObjectOf(at.request.Kwargs...))
+	}
+	return s.teller.Tell(request.String())
 }
 
 // Place returns the place of an error in a template, and its message without the place; for an

@@ -16,6 +16,7 @@ type Options struct {
 	Accepted  *[]string
 	Fallbacks []string // names of fallback spellings that whatever parses allows
 	Only      []string // ids of the rules to run; nil: all
+	Requests  bool     // findings keep the requests that show them
 	// the conversations on which the template is tried; nil: those of the usual seed
 	Grammar *conversation.Grammar
 	// Differ names in a word how two templates differ, and in which part; "" where nobody can

@@ -65,6 +65,9 @@ func New(src subject.Source, o Options, rules []*Rule) *Subject {
 	s.Rules = rule.Runner[*Subject, Where]{Checks: rules, Subject: s,
 		Scope: rule.Scope[Where]{Suite: src.Name, File: src.File, Place: s.place,
 			Suppressed: s.suppressed}}
+	if o.Requests {
+		s.Rules.Scope.Request = s.requestOf
+	}
 	s.Template, s.Err = src.Compile()
 	return s
 }

@@ -32,7 +32,7 @@ func SuppressionsIn(text string, outside map[string]string) []*Suppression {
 	var list []*Suppression
 	for _, m := range ignoreComment.FindAllStringSubmatchIndex(text, -1) {
 		list = append(list, &Suppression{Rule: text[m[2]:m[3]],
-			Reason: strings.TrimSpace(text[m[4]:m[5]]), At: Where(m[0])})
+			Reason: strings.TrimSpace(text[m[4]:m[5]]), At: Offset(m[0])})
 	}
 	for id, reason := range outside {
 		list = append(list, &Suppression{Rule: id, Reason: reason, At: Nowhere})
@@ -49,7 +49,7 @@ func (s *Subject) suppressed(id string) (silenced bool, note string) {
 			continue
 		}
 		sup.Used = true
-		if sup.At == Nowhere || s.Options.Accepted == nil ||
+		if !sup.At.Known() || s.Options.Accepted == nil ||
 			slices.Contains(*s.Options.Accepted, id) {
 			return true, ""
 		}

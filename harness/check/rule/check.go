@@ -47,6 +47,8 @@ type Scope[At any] struct {
 	File  string // where results are that passed
 	// Place says where a finding is, and its text beside that.
 	Place func(At, error) (Place, string)
+	// Request is the request that shows a fault, as JSON; "" where none is known. nil: nobody asks.
+	Request func(At) string
 	// Suppressed reports whether findings of a rule are silenced; where one might be and is not,
 	// note says so. nil: none is.
 	Suppressed func(id string) (silenced bool, note string)
@@ -145,6 +147,9 @@ func (r *Runner[S, At]) results(c *Check[S, At], all []Fault[At], crash string) 
 		}
 		if f.Judged() {
 			one := Finding{Place: place, Text: text}
+			if r.Scope.Request != nil {
+				one.request = r.Scope.Request(f.At)
+			}
 			errors.As(f.Err, &one.weight)
 			found.add(one)
 		} else {

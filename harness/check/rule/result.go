@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,6 +100,9 @@ type Result struct {
 	Text     string   `json:"text,omitempty"`    // the fault in a line; further lines are evidence
 	Fixable  bool     `json:"fixable,omitempty"` // a patch that was proven mends it
 	Details  []Detail `json:"details,omitempty"` // of its cases, where a page is wanted
+	// Request is the request that shows the fault, as OpenAI's clients write it, where that is
+	// asked for and known.
+	Request json.RawMessage `json:"request,omitempty"`
 	// Old reports whether a finding, or a lesser check that was not judged, is no news: an earlier
 	// version has it. It is counted and not told.
 	Old bool `json:"old,omitempty"`

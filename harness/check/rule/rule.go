@@ -18,6 +18,7 @@
 package rule
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,6 +85,9 @@ func (r Rule) Results(base Result, found *Findings) []Result {
 	add := func(status Status, f Finding) {
 		res := base
 		res.Status, res.Place, res.Text = status, f.Place, f.Text
+		if f.request != "" {
+			res.Request = json.RawMessage(f.request)
+		}
 		results = append(results, res)
 	}
 	for _, f := range found.list {
@@ -132,7 +136,8 @@ type Finding struct {
 	Place Place
 	Text  string
 
-	weight *Weighed // its own severity; nil: the rule's
+	request string   // that shows it, as JSON; "" where none is known
+	weight  *Weighed // its own severity; nil: the rule's
 }
 
 // Findings gathers the findings of a rule: each cause once, the first ones, and how many follow;

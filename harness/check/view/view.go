@@ -99,6 +99,48 @@ func (v View) String() string {
 	return v.Engine + " " + v.Releases
 }
 
+// name is that of a view on a command line: "vllm", "transformers-before-5.23".
+func (v View) name() string {
+	return strings.ToLower(strings.ReplaceAll(v.String(), " ", "-"))
+}
+
+// Sent names the view of no engine: the template gets the request as it was sent.
+const Sent = "sent"
+
+// Options are the names that [Named] knows.
+func Options() []string {
+	names := []string{Sent}
+	for _, v := range views {
+		names = append(names, v.name())
+	}
+	return names
+}
+
+// Named returns the view with one of the names of [Options].
+func Named(name string) (View, bool) {
+	i := slices.IndexFunc(views, func(v View) bool { return v.name() == name })
+	if i < 0 {
+		return View{}, name == Sent
+	}
+	return views[i], true
+}
+
+// Variables returns what a server reads of a request of chat completions for the template: its
+// messages, tools and documents, whether an answer is asked for, and the members of
+// chat_template_kwargs.
+func Variables(request ordered.Value) ordered.Value {
+	var all []ordered.Member
+	for _, m := range request.Members() {
+		switch m.Key {
+		case "messages", "tools", "documents", "add_generation_prompt":
+			all = append(all, m)
+		case "chat_template_kwargs":
+			all = append(all, m.Value.Members()...)
+		}
+	}
+	return ordered.ObjectOf(all...)
+}
+
 // Names lists views, such as "transformers before 5.23 and llama.cpp"; "every engine" where they
 // are all there are. An engine all of whose releases are named is named once.
 func Names(of []View) string {

@@ -73,7 +73,7 @@ var Entries = probe.NewFact(func(s *probe.Subject) []Entry {
 })
 
 // At is the place of the template that wrote a byte of the prompt.
-func (e Entry) At(off int) probe.Where { return probe.WrittenAt(e.Seen, off) }
+func (e Entry) At(off int) probe.Where { return probe.WrittenAt(e.Seen, off).Shown(e.In) }
 
 // Joint is a place where a value runs into what follows with nothing between.
 type Joint struct {

@@ -376,10 +376,10 @@ func placesOf(lines []Line) (all []probe.Where) {
 func Others(s *probe.Subject, places []probe.Where) string {
 	var lines []int
 	for _, at := range places {
-		if at == probe.Nowhere {
+		if !at.Known() {
 			continue
 		}
-		if line := s.Source.Places().Position(int(at)).Line; !slices.Contains(lines, line) {
+		if line := s.Source.Places().Position(at.Off()).Line; !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -443,7 +443,8 @@ func CheckSwitched(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		return cmp.Compare(by[a][0].first.At(by[a][0].off), by[b][0].first.At(by[b][0].off))
+		return cmp.Compare(by[a][0].first.At(by[a][0].off).Off(),
+			by[b][0].first.At(by[b][0].off).Off())
 	})
 	for _, name := range names {
 		l := by[name][0]

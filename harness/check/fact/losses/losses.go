@@ -117,8 +117,9 @@ func (c *Census) FindLost(find probe.Finder, all []Lost) {
 	}
 	at := probe.Nowhere
 	if pos, ok := first.In.Seen.Trace.Nearest(first.Path); ok {
-		at = probe.Where(pos)
+		at = probe.Offset(pos)
 	}
+	at = at.Shown(first.In.In)
 	find(at, "%[1]s does not reach the prompt\nlost: %[3]s, of %[2]s\nrequest: %[5]s (lost "+
 		"in %[4]s)", SubjectOf(first), first.Path, report.Quote(first.Text, 0),
 		probe.Plural(len(in), "request"), first.In.Name)

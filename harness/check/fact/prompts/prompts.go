@@ -147,7 +147,7 @@ func MessageOf(r jinja.Run) int {
 }
 
 // At is the place that wrote a byte; for the end of the text, its last byte. It is known already.
-func (t *Prompt) At(off int) probe.Where { return probe.WrittenAt(t.Seen, off) }
+func (t *Prompt) At(off int) probe.Where { return probe.WrittenAt(t.Seen, off).Shown(t.In) }
 
 // measure finds the spans of the messages.
 func (t *Prompt) measure() {

@@ -32,7 +32,7 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 	}
 	prompt, err := with(sample.Call, sample.LaterCall)
 	if err != nil {
-		find(probe.Nowhere, "an answer with two calls is refused: %w", err)
+		find(probe.Nowhere.Shown(prompt.In), "an answer with two calls is refused: %w", err)
 		return
 	}
 	// A name may be written changed: a call is missing if the prompt is the same without it.

@@ -25,15 +25,15 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 	if !s.Supports(find, probe.ReplaysCalls) {
 		return
 	}
-	_, asString := s.WithArguments(sample.ArgumentsText)
-	_, asObject := s.WithArguments(sample.Arguments)
+	text, asString := s.WithArguments(sample.ArgumentsText)
+	object, asObject := s.WithArguments(sample.Arguments)
 	if asString != nil && asObject != nil {
 		probe.Unjudged(find, asObject)
 	}
 	// A refusal in the template's own words is a constraint that it documents.
 	if asString != nil && asObject == nil && !probe.Worded(asString) {
-		find(probe.Nowhere, "a call whose arguments come as JSON text, as OpenAI's API sends "+
-			"them, is refused: %w", asString)
+		find(probe.Nowhere.Shown(text.In), "a call whose arguments come as JSON text, as "+
+			"OpenAI's API sends them, is refused: %w", asString)
 	}
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {
 		var of []view.View
@@ -42,8 +42,9 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 				of = append(of, v)
 			}
 		}
-		probe.Weigh(find, rule.Error)(probe.Nowhere, "a call whose arguments come as an object is "+
-			"refused: %w\n%s give them so: every request with a call in its history fails there",
+		probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(object.In), "a call whose arguments come as "+
+			"an object is refused: %w\n%s give them so: every request with a call in its history "+
+			"fails there",
 			asObject, view.Names(of))
 	}
 }

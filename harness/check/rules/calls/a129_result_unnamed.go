@@ -42,8 +42,8 @@ func checkResultNamed(s *probe.Subject, find probe.Finder) {
 		_, after, called := strings.Cut(named.Text, "CITYNEEDLE")
 		switch {
 		case err != nil:
-			find(probe.Nowhere, "a tool's result without a name, as OpenAI's API sends it, "+
-				"is refused: %w", err)
+			find(probe.Nowhere.Shown(without.In), "a tool's result without a name, as OpenAI's API "+
+				"sends it, is refused: %w", err)
 		case !called || strings.Contains(after, "callid001"): // it tells which call it is of
 		case strings.HasPrefix(named.Text[at:], "get_weather"):
 			find(without.At(at), "a tool's result without a name does not get the name of "+

@@ -101,7 +101,7 @@ func goneOf(s *probe.Subject, c clients.Client, q clients.Request,
 		}
 		at := probe.Nowhere
 		if pos, ok := o.Trace.Nearest(l.Path); ok {
-			at = probe.Where(pos)
+			at = probe.Offset(pos)
 		}
 		note(loss{kind, l.Part, false}, c, q, at, fmt.Sprintf("a request by %s loses %s\n"+
 			"lost: %s", c.Name, l.Path, report.Quote(l.Text, 0)))

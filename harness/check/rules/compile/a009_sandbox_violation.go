@@ -38,7 +38,7 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 		}
 		rendered = true
 		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
-			probe.Weigh(find, rule.Error)(probe.Nowhere, "the request %q ends in an error where "+
+			probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(in), "the request %q ends in an error where "+
 				"engines forbid a template to change it: %w\n%s do", c.Name, err,
 				view.Names(immutable()))
 			return
@@ -52,7 +52,7 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 	}
 	for _, f := range variant.Faults.Of(s) {
 		if f.Sandboxed() {
-			find(probe.Nowhere, "a request with %s ends in an error in %s: %w",
+			find(probe.Nowhere.Shown(f.Input), "a request with %s ends in an error in %s: %w",
 				f.In.Name, view.Names(f.Views), f.Err)
 			return
 		}

@@ -47,7 +47,7 @@ func checkRenderers(s *probe.Subject, find probe.Finder) {
 			got, err = program.Render(s.Template.ChatTemplate().Vars(written.In), subject.Now)
 		}
 		if err != nil {
-			find(probe.Nowhere, "another implementation of Jinja (gonja) fails on the "+
+			find(probe.Nowhere.Shown(written.In), "another implementation of Jinja (gonja) fails on the "+
 				"request %q: %s", c.Name, probe.FirstLine(err))
 			return
 		}

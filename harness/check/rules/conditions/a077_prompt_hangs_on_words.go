@@ -122,9 +122,10 @@ func rest(s *probe.Subject, messages []ordered.Value, at int, text, word string)
 
 // wordAt is where the template looks at the text of a message first.
 func wordAt(s *probe.Subject, messages []ordered.Value, at int) probe.Where {
-	o, _ := s.Template.ChatTemplate().Observe(inputOf(s, messages))
+	in := inputOf(s, messages)
+	o, _ := s.Template.ChatTemplate().Observe(in)
 	if read, ok := o.Trace.Reading(fmt.Sprintf("messages[%d].content", at)); ok {
-		return probe.Where(read.First)
+		return probe.Offset(read.First).Shown(in)
 	}
-	return probe.Nowhere
+	return probe.Nowhere.Shown(in)
 }

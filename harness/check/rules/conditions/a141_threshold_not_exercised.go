@@ -60,9 +60,9 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 	if texts := unwritten(s); len(texts) > 0 {
 		var places []probe.Where
 		for _, c := range texts {
-			places = append(places, probe.Where(c.Off))
+			places = append(places, probe.Offset(c.Off))
 		}
-		find(probe.Where(texts[0].Off),
+		find(probe.Offset(texts[0].Off),
 			"no request of this check made the template write this text\nthe text: %s%s",
 			report.Quote(texts[0].Text, conditional.Lead),
 			conditional.Others(s,
@@ -164,11 +164,11 @@ type threshold struct {
 func thresholds(s *probe.Subject) (all []threshold) {
 	conditions, loose := s.Flow().Thresholds(growth.LeastNumber)
 	for _, off := range loose {
-		all = append(all, threshold{-1, probe.Where(off)})
+		all = append(all, threshold{-1, probe.Offset(off)})
 	}
 	for i, site := range s.Template.ChatTemplate().Sites() {
 		if conditions[site.Test] {
-			all = append(all, threshold{i, probe.Where(site.Off)})
+			all = append(all, threshold{i, probe.Offset(site.Off)})
 		}
 	}
 	return all

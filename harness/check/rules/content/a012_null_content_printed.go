@@ -50,7 +50,7 @@ func checkNull(s *probe.Subject, find probe.Finder) {
 	if _, again := s.Raw(sample.Talk(sample.User, null(sample.CallTurnWith(sample.ArgumentsText)),
 		follows),
 		true); again != nil {
-		find(probe.Nowhere, "a call whose content is null, as clients send it, ends the "+
-			"request in an error: %w", err)
+		find(probe.Nowhere.Shown(prompt.In), "a call whose content is null, as clients send it, "+
+			"ends the request in an error: %w", err)
 	}
 }

@@ -31,12 +31,12 @@ func checkNullAnswer(s *probe.Subject, find probe.Finder) {
 	if err2 != nil || !probe.Judged(find, err1) { // an answer that says nothing may well be refused
 		return
 	}
-	told := map[probe.Where]bool{} // places that A012 names
+	told := map[int]bool{} // offsets that A012 names
 	for _, f := range s.Findings("A012") {
-		told[f.At] = true
+		told[f.At.Off()] = true
 	}
 	findNull(s, func(at probe.Where, format string, args ...any) {
-		if !told[at] {
+		if !told[at.Off()] {
 			find(at, format, args...)
 		}
 	}, "null content of an answer", prompt, empty)

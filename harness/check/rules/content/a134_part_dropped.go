@@ -72,7 +72,7 @@ func checkPartsKept(s *probe.Subject, find probe.Finder) {
 			continue
 		}
 		r, _ := o.Trace.Reading("messages[0].content[1].type")
-		find(probe.Where(r.First),
+		find(probe.Offset(r.First).Shown(in),
 			"the template looks for parts of type %s, and writes nothing for one",
 			probe.JSON(kind))
 	}

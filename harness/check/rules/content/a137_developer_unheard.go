@@ -41,8 +41,8 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 	case err != nil && probe.Worded(err):
 		return // a constraint that the template documents
 	case err != nil:
-		find(probe.Nowhere, "a message with the role developer ends the request in an error: "+
-			"%w", err)
+		find(probe.Nowhere.Shown(p.In), "a message with the role developer ends the request in an "+
+			"error: %w", err)
 		return
 	}
 	before, _, there := strings.Cut(p.Text, "SYSTEMNEEDLE")

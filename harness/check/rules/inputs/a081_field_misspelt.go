@@ -70,7 +70,7 @@ func checkFields(s *probe.Subject, find probe.Finder) {
 					continue
 				}
 				seen[this] = true
-				find(probe.Where(r.First),
+				find(probe.Offset(r.First),
 					"%s is read, and no request has it; %s may be meant\nrequest: %s",
 					r.Path, meant, t.Name)
 			}
@@ -104,7 +104,7 @@ func checkRoleNames(s *probe.Subject, find probe.Finder) {
 func literal(s *probe.Subject, text string) probe.Where {
 	for c := range s.Flow().Strings() {
 		if c.Quoted && c.Text == text {
-			return probe.Where(c.Off)
+			return probe.Offset(c.Off)
 		}
 	}
 	return probe.Nowhere

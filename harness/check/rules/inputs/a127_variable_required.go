@@ -39,7 +39,7 @@ func checkBound(s *probe.Subject, find probe.Finder) {
 		at := probe.Nowhere
 		o, err := s.Template.ChatTemplate().Observe(in)
 		if r, ok := o.Trace.Reading(m.Key); ok {
-			at = probe.Where(r.First)
+			at = probe.Offset(r.First).Shown(in)
 		}
 		if err != nil && probe.Worded(err) {
 			continue // a constraint that the template documents

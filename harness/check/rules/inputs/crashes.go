@@ -96,7 +96,7 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		}
 		first := seen[c][slices.IndexFunc(seen[c],
 			func(t *prompts.Prompt) bool { return inParts(t) == parts })]
-		find(probe.Nowhere, "a request ends in an error: %[1]w\nrequest: %[3]s%[4]s (in "+
+		find(probe.Nowhere.Shown(first.In), "a request ends in an error: %[1]w\nrequest: %[3]s%[4]s (in "+
 			"%[2]s)", cmp.Or(first.Err, first.Unfilled),
 			probe.Plural(len(seen[c]), "request"), first.Name, shape(s, first))
 	}

@@ -35,7 +35,7 @@ func checkWrapped(s *probe.Subject, find probe.Finder) {
 	p, err := s.Render(in)
 	switch {
 	case err != nil:
-		find(probe.Nowhere, "tools as OpenAI's API has them are refused: %w", err)
+		find(probe.Nowhere.Shown(in), "tools as OpenAI's API has them are refused: %w", err)
 	case !p.Has("get_weather"):
 		find(p.Near("get_weather"), "the names of tools do not reach the prompt where these "+
 			"come as in OpenAI's API")

@@ -28,11 +28,11 @@ var SetInVain = &probe.Rule{
 func checkAssigned(s *probe.Subject, find probe.Finder) {
 	m := s.Flow()
 	for _, r := range m.Overwritten() {
-		find(probe.Where(r.Off()), "where the request gives %s, another value is set over it",
+		find(probe.Offset(r.Off()), "where the request gives %s, another value is set over it",
 			r.Name)
 	}
 	for _, r := range m.Fixed("add_generation_prompt", "messages", "tools") {
-		find(probe.Where(r.Off()), "every request gives %s, and another value is set over it", r.Name)
+		find(probe.Offset(r.Off()), "every request gives %s, and another value is set over it", r.Name)
 	}
 	given := map[string]bool{}
 	for _, t := range prompts.All.Of(s) {
@@ -43,15 +43,15 @@ func checkAssigned(s *probe.Subject, find probe.Finder) {
 	for _, v := range m.Chains() {
 		for _, set := range v.Sets {
 			if early := v.TooLate(set); early != nil {
-				find(probe.Where(set.Off()), "%s is set after the last place that reads it, at %s",
+				find(probe.Offset(set.Off()), "%s is set after the last place that reads it, at %s",
 					v.Name, line(s, early.Off()))
 			} else if late := v.Lost(set); late != nil {
-				find(probe.Where(set.Off()), "%s is set in a loop, at whose end the value is lost; it "+
+				find(probe.Offset(set.Off()), "%s is set in a loop, at whose end the value is lost; it "+
 					"is read at %s", v.Name, line(s, late.Off()))
 			}
 		}
 		if read, set := v.Early(); read != nil && !given[v.Name] && !m.Asked[v.Name] {
-			find(probe.Where(read.Off()), "%s is read before it is set, at %s", v.Name,
+			find(probe.Offset(read.Off()), "%s is read before it is set, at %s", v.Name,
 				line(s, set.Off()))
 		}
 	}

@@ -37,7 +37,7 @@ func checkReached(s *probe.Subject, find probe.Finder) {
 		if p.Kind == reach.MacroBody {
 			unused = append(unused, p)
 		} else {
-			find(probe.Where(p.Off), "%s%s", unreached[p.Kind], p.Why)
+			find(probe.Offset(p.Off), "%s%s", unreached[p.Kind], p.Why)
 		}
 	}
 	if len(unused) > 0 {
@@ -45,7 +45,7 @@ func checkReached(s *probe.Subject, find probe.Finder) {
 		for _, p := range unused {
 			names = append(names, p.Why)
 		}
-		find(probe.Where(unused[0].Off), "nothing that is reached calls %s %s",
+		find(probe.Offset(unused[0].Off), "nothing that is reached calls %s %s",
 			map[bool]string{true: "the macro", false: "the macros"}[len(names) == 1],
 			strings.Join(names, ", "))
 	}

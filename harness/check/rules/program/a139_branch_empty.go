@@ -22,7 +22,7 @@ var BranchEmpty = &probe.Rule{
 
 func checkEmptied(s *probe.Subject, find probe.Finder) {
 	for _, h := range flow.Hollows(s.Source.Places()) {
-		find(probe.Where(h.Off), "this branch is empty: nothing stands before the next "+
+		find(probe.Offset(h.Off), "this branch is empty: nothing stands before the next "+
 			"statement, %s",
 			probe.JSON(h.Next))
 	}

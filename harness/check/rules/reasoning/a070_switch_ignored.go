@@ -26,7 +26,7 @@ func checkIgnored(s *probe.Subject, find probe.Finder) {
 	for _, t := range prompts.All.Of(s) {
 		for _, name := range []string{"enable_thinking", "thinking"} {
 			if r, ok := t.Seen.Trace.Reading(name); ok && t.Err == nil && t.In.Generate {
-				read[name] = probe.Where(r.First)
+				read[name] = probe.Offset(r.First).Shown(t.In)
 				for _, m := range t.In.Kwargs {
 					if m.Key != name || m.Value.Kind() != ordered.Bool {
 						continue

@@ -63,7 +63,7 @@ func checkReasoningWritten(s *probe.Subject, find probe.Finder) {
 			name := index.ReplaceAllString(l.Path, "")
 			f := fields[name]
 			if f == nil {
-				f = &field{at: probe.Where(r.First), in: t}
+				f = &field{at: probe.Offset(r.First).Shown(t.In), in: t}
 				fields[name] = f
 				order = append(order, name)
 			}
@@ -100,7 +100,7 @@ func checkReasoningFields(s *probe.Subject, find probe.Finder) {
 			case strings.Contains(o.String, "REASONNEEDLE"):
 				written[field] = true
 			case read && (r.Value || r.Tested):
-				dropped[field] = probe.Where(r.Last)
+				dropped[field] = probe.Offset(r.Last)
 			}
 		}
 	}

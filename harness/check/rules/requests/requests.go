@@ -17,10 +17,10 @@ import (
 // place is where in the template a fault is: the place that wrote the first byte that differs.
 func place(s *probe.Subject, f variant.Fault) probe.Where {
 	if e := (*source.Error)(nil); errors.As(f.Err, &e) {
-		return probe.Where(e.Off)
+		return probe.Offset(e.Off).Shown(f.Input)
 	}
 	if f.Kind == variant.Lost {
-		if at := s.Rendered(f.Got, f.Input).Near(f.Text); at != probe.Nowhere {
+		if at := s.Rendered(f.Got, f.Input).Near(f.Text); at.Known() {
 			return at
 		}
 	}
@@ -42,7 +42,7 @@ func causes(s *probe.Subject, about func(variant.Fault) bool) []cause {
 		}
 		at := place(s, f)
 		i := slices.IndexFunc(all, func(c cause) bool {
-			return c.at == at
+			return c.at.Off() == at.Off()
 		})
 		if i < 0 {
 			all = append(all, cause{at: at, faults: []variant.Fault{f}})

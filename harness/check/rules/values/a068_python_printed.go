@@ -81,9 +81,9 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") ||
 				arguments && strings.Contains(r.Path, ".arguments")
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
-				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[probe.Where(w.Off)] {
-					seen[probe.Where(w.Off)] = true
-					find(probe.Where(w.Off), "%s is printed as Python, not as JSON\nthe "+
+				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[probe.Offset(w.Off)] {
+					seen[probe.Offset(w.Off)] = true
+					find(probe.Offset(w.Off).Shown(t.In), "%s is printed as Python, not as JSON\nthe "+
 						"model sees: %s\nrequest: %s", r.Path, report.Quote(t.Text, at), t.Name)
 				}
 			}
