@@ -153,6 +153,23 @@ sets: deps hub fixtures ## read the public outputs, and prove the formats of the
 	ASSAY_HUB=$(CURDIR)/.deps/hub $(TEST) ./harness/conversation -run TestHub -v
 	$(GO) run ./cmd/assay check --format brief $(PROVEN) --baseline ci/known/hub.toml .deps/hub/*.jinja
 
+FINDINGS = $(GO) run ./cmd/assay check --seed 1 --format json .deps/hub/*.jinja $(VENDOR)/*.jinja > out/findings.json; \
+	python3 ci/test/findings.py < out/findings.json
+
+.PHONY: findings
+findings: deps hub ## hold the findings on the Hub's and the vendors' templates to ci/known/findings.txt; UPDATE=1 rewrites it
+	@mkdir -p out
+	$(FINDINGS) > out/findings.txt
+	$(if $(UPDATE),cp out/findings.txt ci/known/findings.txt,diff -u ci/known/findings.txt out/findings.txt)
+
+OF_RULES  = ./harness/check/rules/...
+OF_ENGINE = ./engine/codec,./engine/peg/...,./engine/stream,./engine/schema,./engine/gbnf,./engine/jinja,./engine/wire,./engine/format
+.PHONY: conditions
+conditions: deps ## count the conditions of the engine that tests decide both ways, and those of rules that no test misses
+	@mkdir -p out
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) run ./harness/testkit/measure/conditions -of $(OF_ENGINE) -list out/undecided.txt ./engine/... ./harness/corpus/script
+	$(GO) run ./harness/testkit/measure/conditions -of $(OF_RULES) -files '^a[0-9]{3}_' -negate -split TestExamples -list out/unmissed.txt ./harness/check/rules
+
 .PHONY: train
 train: deps hub ## tag the templates of the Hub and of llama.cpp, and try the tags on conversations
 	ASSAY_HUB=$(CURDIR)/.deps/hub ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/edit/train -run TestHub -count=1 -timeout 60m -v
