@@ -340,3 +340,23 @@ func allForms(t *testing.T, r *report.Report) {
 func annotations(r *report.Report) func(io.Writer) error {
 	return func(w io.Writer) error { return r.Annotations(w, rule.Note) }
 }
+
+// TestMarked holds that what the model sees is marked where it is not as it should be.
+func TestMarked(t *testing.T) {
+	for _, c := range []struct{ sees, should, want string }{
+		{`"<|a|>[]<|end|><|b|>"`, `"<|a|>Hello<|end|>"`, "^^"},
+		{`"<|a|><|end|>"`, `"<|a|>Hello<|end|>"`, "^"},
+		{`"<|a|>Hi"`, `"<|a|>Hello there"`, `^^`},
+	} {
+		r := sample()
+		r.Results[1].Text = "lost\nthe model sees: " + c.sees + "\nit should see:  " + c.should
+		got := text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{}) })
+		_, below, _ := strings.Cut(got, "the model sees: ")
+		_, below, _ = strings.Cut(below, "\n")
+		carets, _, _ := strings.Cut(below, "\n")
+		if at := strings.Index(carets, "^"); strings.TrimSpace(carets) != c.want ||
+			at != len("      = the model sees: ")+report.Parting(c.sees, c.should) {
+			t.Errorf("%s for %s is marked with\n%q\nexpected %s", c.sees, c.should, carets, c.want)
+		}
+	}
+}

@@ -231,8 +231,9 @@ func (p *printer) evidence(res *rule.Result, evidence string) {
 	if evidence == "" {
 		return
 	}
-	for line := range strings.Lines(evidence + "\n") {
-		line = source.Cut(strings.TrimSuffix(line, "\n"), maxLine)
+	lines := strings.Split(evidence, "\n")
+	for i, line := range lines {
+		line = source.Cut(line, maxLine)
 		lead := "      = "
 		switch {
 		case res.Rule == "": // a log, or the diff of a case
@@ -252,7 +253,43 @@ func (p *printer) evidence(res *rule.Result, evidence string) {
 			folded = p.paint(green, folded)
 		}
 		fmt.Fprintln(p, folded)
+		if folded == lead+line && i+1 < len(lines) {
+			if mark := marked(line, lines[i+1]); mark != "" {
+				fmt.Fprintln(p, strings.Repeat(" ", len(lead))+p.paint(green, mark))
+			}
+		}
 	}
+}
+
+// marked is the line below one that shows what the model sees, with carets where that differs from
+// what it should see, which the next line shows; "" of another line.
+func marked(line, next string) string {
+	sees, ok := strings.CutPrefix(line, "the model sees:")
+	should, two := strings.CutPrefix(next, "it should see:")
+	if !ok || !two {
+		return ""
+	}
+	sees, should = strings.TrimSpace(sees), strings.TrimSpace(should)
+	from := Parting(sees, should)
+	const again = 6 // bytes of both that are the same text again
+	to := from
+	for to+again <= len(sees) && !strings.Contains(should[from:], sees[to:to+again]) {
+		to++
+	}
+	if to+again > len(sees) {
+		to = len(sees)
+	}
+	return strings.Repeat(" ", cells(line[:len(line)-len(sees)])+cells(sees[:from])) +
+		strings.Repeat("^", max(1, cells(sees[from:to])))
+}
+
+// cells is how many cells of a terminal a text takes.
+func cells(text string) int {
+	n := 0
+	for _, r := range text {
+		n += source.RuneCells(r)
+	}
+	return n
 }
 
 // request prints the request that shows a finding, whole and as JSON, with a line for each message
