@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -42,5 +46,44 @@ func TestMemory(t *testing.T) {
 	}
 	if text, status := run(false); status != -1 {
 		t.Errorf("with garbage alone it ends with %d: %s", status, text)
+	}
+}
+
+// TestPeak parses outputs that need more memory than a command may take: as a message it ends, and
+// as a stream, whose deltas go out, it does not; the process stays below the limit all the time.
+func TestPeak(t *testing.T) {
+	dir := t.TempDir()
+	program, output := linked(t, dir), filepath.Join(dir, "output")
+	if err := os.WriteFile(output, bytes.Repeat([]byte("word "), 4<<20), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const limit = 384
+	for _, x := range []struct {
+		flag   string
+		status int
+	}{{"--stream=false", exitUsage}, {"--stream", 0}} {
+		cmd := exec.Command(program, "parse", "--limit", fmt.Sprintf("memory=%dM", limit), x.flag,
+			"--output", output, "../../corpus/hermes/template.jinja")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done, most := make(chan error, 1), int64(0)
+		go func() { done <- cmd.Wait() }()
+		for running := true; running; {
+			select {
+			case <-done:
+				running = false
+			case <-time.After(5 * time.Millisecond):
+				most = max(most, resident(cmd.Process.Pid))
+			}
+		}
+		if status := cmd.ProcessState.ExitCode(); status != x.status {
+			t.Errorf("%s: status %d, expected %d: %s", x.flag, status, x.status, errs.String())
+		}
+		if most > limit<<20 {
+			t.Errorf("%s: %d MiB, more than the limit of %d", x.flag, most>>20, limit)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -168,17 +169,22 @@ func (p *parsing) parse(c *call) error {
 	if p.explain {
 		explainParse(c.stderr, plan, output, p.reason())
 	}
-	for _, d := range plan.Parse(output, p.reason()).Diagnostics {
-		c.warn("byte %d of the output: %s%s", max(0, d.Off-len(plan.Prefill)), d.Msg, about(d.Text))
-	}
-	if p.stream {
-		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)),
-			p.reason()).Deltas {
-			fmt.Fprintln(c.stdout, d.Value())
-		}
-		return nil
-	}
 	parser := plan.NewParser()
+	if p.stream {
+		out := bufio.NewWriter(c.stdout)
+		print := func(deltas []chat.Delta) {
+			for _, d := range deltas {
+				fmt.Fprintln(out, d.Value())
+			}
+		}
+		for i := range len(output) {
+			print(parser.Write([]byte{output[i]}))
+		}
+		print(parser.Close(p.reason()))
+		p.warn(c, plan, parser.Diagnostics())
+		return out.Flush()
+	}
+	p.warn(c, plan, plan.Parse(output, p.reason()).Diagnostics)
 	answer, mismatch := split.Check(parser, output, p.reason())
 	value := answerValue(answer)
 	if p.json {
@@ -189,6 +195,13 @@ func (p *parsing) parse(c *call) error {
 		return &failure{mismatch}
 	}
 	return nil
+}
+
+// warn prints the oddities of an output.
+func (p *parsing) warn(c *call, plan *engine.Plan, all []stream.Diagnostic) {
+	for _, d := range all {
+		c.warn("byte %d of the output: %s%s", max(0, d.Off-len(plan.Prefill)), d.Msg, about(d.Text))
+	}
 }
 
 // parseTokens parses an output that comes in tokens.
