@@ -20,6 +20,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/baseline"
+	"github.com/goassay/assay/harness/check/cache"
 	"github.com/goassay/assay/harness/check/config"
 	probes "github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -58,6 +59,9 @@ of edited files.
 
 --request prints with each finding the request that shows it, whole; --format json has it then, too.
 "assay render --as sent --request FILE" shows what the template makes of it.
+
+What is found in a template file is kept in the user's cache folder (XDG_CACHE_HOME), by the digest of
+the program, the template and the flags, so that a second look is immediate.
 
 assay.toml, or [tool.assay] of pyproject.toml, has settings for the templates beside and below it;
 with --base they are those of the base. docs/configuration.md explains them.
@@ -99,6 +103,8 @@ no second renderer; docs/untrusted.md has the limits.`,
 		flags.BoolVar(&k.diff, "diff", false, "print these patches before the report as a diff")
 		flags.BoolVar(&k.watch, "watch", false, "check again each time a file changes, until it is "+
 			"interrupted")
+		flags.BoolVar(&k.noCache, "no-cache", false, "look at every template anew, and keep "+
+			"nothing of what is found")
 		k.limits = limitFlag(flags, lookedAt)
 		k.remote = remoteFlags(flags)
 		return func(c *call) error {
@@ -138,8 +144,10 @@ type checking struct {
 	seed     uint64
 	write    string // the file of a baseline to be written; "": none
 
-	fix, diff, watch, requests bool
-	baseline                   *baseline.Baseline // nil: none
+	fix, diff, watch, requests, noCache bool
+
+	cache    *cache.Store
+	baseline *baseline.Baseline // nil: none
 
 	// of an argument, as its settings have them
 	filter  *config.Filter
@@ -164,6 +172,8 @@ func (k *checking) run(c *call) error {
 		defer second.Close()
 		k.options.Renderer = second
 	}
+	k.openCache()
+	defer k.cache.Trim()
 	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
 	names, err := k.begin(c, r)
 	if err != nil {
@@ -524,6 +534,15 @@ func (k *checking) look(c *call, name string) (one checked, err error) {
 			return found
 		}
 	}
+	key, kept := cache.Key{}, false
+	if err != nil && k.keeps(name) { // it is no configuration, whose neighbours have a say
+		key, kept = k.key(c, sources)
+	}
+	if kept {
+		if e, ok := k.cache.Get(key); ok {
+			return checked{results: e.Results, able: e.Conclusions, sources: sources}, nil
+		}
+	}
 	sources = subject.With(c.ctx, sources, o)
 	for _, src := range sources {
 		if k.since == nil || name == "-" {
@@ -539,6 +558,9 @@ func (k *checking) look(c *call, name string) (one checked, err error) {
 		}
 	}
 	k.judge(&one, sources)
+	if kept && c.ctx.Err() == nil {
+		k.cache.Put(key, cache.Entry{Results: one.results, Conclusions: one.able})
+	}
 	return one, nil
 }
 

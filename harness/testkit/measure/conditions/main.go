@@ -29,6 +29,7 @@ func main() {
 	flag.StringVar(&a.of, "of", "", "the `PACKAGES` whose conditions count, separated by commas")
 	flag.StringVar(&a.files, "files", "", "only files whose base name matches this `REGEXP`")
 	flag.StringVar(&a.split, "split", "", "tests whose subtests run alone, by a `REGEXP`")
+	flag.StringVar(&a.skip, "skip", "", "leave out tests whose names match this `REGEXP`")
 	flag.BoolVar(&a.negate, "negate", false, "turn each condition round and run the tests")
 	flag.StringVar(&a.list, "list", "", "write the conditions that tests do not know to a `FILE`")
 	flag.Parse()
@@ -41,10 +42,10 @@ func main() {
 
 // asked is what the flags ask for.
 type asked struct {
-	of, files, split string
-	negate           bool
-	list             string
-	tests            []string
+	of, files, split, skip string
+	negate                 bool
+	list                   string
+	tests                  []string
 }
 
 func run(out io.Writer, a asked) error {
@@ -69,7 +70,7 @@ func run(out io.Writer, a asked) error {
 	if err != nil {
 		return err
 	}
-	programs, err := compile(b, a.tests, folder)
+	programs, err := compile(b, a, folder)
 	if err != nil {
 		return err
 	}

@@ -25,11 +25,12 @@ import (
 type program struct {
 	path string
 	dir  string // of the package, where its tests run
+	skip string // a pattern of tests that are left out
 }
 
-// compile builds the tests of packages with the overlay of b.
-func compile(b *build, tests []string, folder string) ([]program, error) {
-	pkgs, err := packages(tests)
+// compile builds the tests that are asked for with the overlay of b.
+func compile(b *build, a asked, folder string) ([]program, error) {
+	pkgs, err := packages(a.tests)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func compile(b *build, tests []string, folder string) ([]program, error) {
 			return nil, fmt.Errorf("%s: %w\n%s", p.ImportPath, err, out)
 		}
 		if _, err := os.Stat(to); err == nil { // there is none where a package has no tests
-			all = append(all, program{to, p.Dir})
+			all = append(all, program{to, p.Dir, a.skip})
 		}
 	}
 	return all, nil
@@ -55,7 +56,8 @@ type sides [2]bool
 func (p program) start(pattern string, limit time.Duration, env ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.path, "-test.v", "-test.failfast", "-test.run", pattern)
+	cmd := exec.CommandContext(ctx, p.path, "-test.v", "-test.failfast", "-test.run", pattern,
+		"-test.skip", p.skip)
 	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), env...)
 	cmd.WaitDelay = time.Second
 	return cmd.CombinedOutput()
