@@ -7,6 +7,7 @@ GO          ?= go
 TEST        := $(GO) test -timeout 1h
 VENDOR      := .deps/llama.cpp/models/templates
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.8
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@latest
 T           ?= 10s
@@ -65,6 +66,10 @@ lint: ## gofmt, go vet, staticcheck, actionlint, go mod tidy
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(ACTIONLINT)
 	$(GO) mod tidy -diff
+
+.PHONY: vulnerabilities
+vulnerabilities: ## ask Go's database for known vulnerabilities in what the programs call
+	$(GO) run $(GOVULNCHECK) ./...
 
 .PHONY: test-whole
 test-whole: deps ## all cases of the tests of which `make test` runs a share: those of each template, mutants
