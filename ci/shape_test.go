@@ -132,3 +132,26 @@ func TestMake(t *testing.T) {
 		}
 	}
 }
+
+// TestNotice demands that NOTICE names each module that a program or a test is made of.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	list := exec.Command("go", "list", "-deps", "-test", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./...")
+	list.Dir = ".."
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	notice := read(t, "../NOTICE")
+	modules := strings.Fields(string(out))
+	if len(modules) < 20 {
+		t.Fatalf("%d modules are listed", len(modules))
+	}
+	slices.Sort(modules)
+	for _, name := range slices.Compact(modules) {
+		if !strings.Contains(notice, "  "+name+" ") {
+			t.Errorf("NOTICE does not name %s with its licence", name)
+		}
+	}
+}
