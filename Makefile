@@ -243,7 +243,7 @@ observatory: ## survey the corpus on two days, write out/observatory; open it in
 .PHONY: publish
 publish: ## survey the Hub, write the site as out/hub/site: DATE=2026-01-31
 	@mkdir -p out
-	$(GO) build -o out/assay ./cmd/assay
+	$(GO) build -tags cloud -o out/assay ./cmd/assay
 	ASSAY=out/assay ci/scale/publish.sh out/hub $(DATE)
 
 ##@ Models by llama.cpp
@@ -342,11 +342,11 @@ slurm: ## run the survey's array on a Slurm of this machine; one of three nodes 
 	ci/scale/slurm/test.sh
 
 .PHONY: cloud
-cloud: ## vet and test the edition for buckets, with buckets on loopback
-	$(GO) vet -tags cloud ./harness/hub/storage/... ./cmd/assay
-	$(GO) run $(STATICCHECK) -tags cloud ./harness/hub/storage/... ./cmd/assay
-	$(TEST) -tags cloud -count 1 ./harness/hub/storage
-	$(TEST) -tags cloud -count 1 -run TestBucket ./cmd/assay
+cloud: ## vet and test the edition for large collections: Parquet, and buckets on loopback
+	$(GO) vet -tags cloud ./harness/hub/... ./cmd/assay
+	$(GO) run $(STATICCHECK) -tags cloud ./harness/hub/... ./cmd/assay
+	$(TEST) -tags cloud -count 1 ./harness/hub/storage ./harness/hub/observatory
+	$(TEST) -tags cloud -count 1 -run 'TestBucket|TestScripts/survey' ./cmd/assay
 
 .PHONY: crawl
 crawl: ## list a Hub on loopback of 100,000 repositories and fetch its templates

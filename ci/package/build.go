@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 )
 
 // edition is a way to build the command.
@@ -31,19 +30,6 @@ type built struct {
 // text returns the binary itself.
 func (b built) text() ([]byte, error) { return os.ReadFile(b.path) }
 
-// lean compiles without inlining what waits for networks, files and people: it gains nothing by
-// that, and the binary is 0.6 MB smaller. What renders, parses and checks is inlined as usual.
-var lean = "GOFLAGS=" + strings.Join([]string{
-	"-gcflags=" + ownPath + "/cmd/...=-l",
-	"-gcflags=" + ownPath + "/harness/corpus/...=-l",
-	"-gcflags=" + ownPath + "/harness/foreign/...=-l",
-	"-gcflags=" + ownPath + "/harness/hub/...=-l",
-	"-gcflags=" + ownPath + "/harness/report/...=-l",
-	"-gcflags=" + ownPath + "/harness/serve/...=-l",
-	"-gcflags=github.com/parquet-go/...=-l",
-	"-gcflags=github.com/andybalholm/...=-l",
-}, " ")
-
 // ownPath is the path of the module.
 const ownPath = "github.com/goassay/assay"
 
@@ -52,7 +38,7 @@ const ownPath = "github.com/goassay/assay"
 func (r *release) build(p platform, e edition) (string, error) {
 	path := filepath.Join(r.work, e.name+"-"+p.os+"-"+p.arch, p.binary())
 	return path, r.compile(path, "./cmd/assay", "main.release", "GOOS="+p.os, "GOARCH="+p.arch,
-		lean+" -tags="+e.tags)
+		"GOFLAGS=-tags="+e.tags)
 }
 
 // compile builds a command, whose variable gets the version.

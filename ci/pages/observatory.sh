@@ -13,7 +13,7 @@ mkdir -p out
 work=$(mktemp -d "$PWD/out/observatory.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 . ci/pages/chromium.sh
-go build -o "$work/assay" ./cmd/assay
+go build -tags cloud -o "$work/assay" ./cmd/assay # which writes Parquet
 folders=(corpus)
 [ -z "${ASSAY_HUB:-}" ] || folders+=("$ASSAY_HUB")
 mkdir "$work/folders"

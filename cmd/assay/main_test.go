@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/goassay/assay/harness/hub/observatory"
 )
 
 var update = flag.Bool("update", false, "rewrite the scripts' expectations")
@@ -38,6 +41,12 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool,
 			[]string){"status": status, "mkfile": mkfile},
+		Condition: func(name string) (bool, error) {
+			if name == "cloud" {
+				return observatory.Parquet, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CORPUS", corpus)
 			env.Setenv("GITHUB_ACTIONS", "")

@@ -33,7 +33,7 @@ other forms.`,
 		flags.BoolVar(&m.partial, "partial", false, "with --merge, accept that shards are missing")
 		flags.StringVar(&m.out, "out", "", "with --merge, write the joined results to `FILE`")
 		flags.StringVar(&m.table, "table", "", "with --merge, write a row for each place to `FILE`: "+
-			"Parquet where its name ends in .parquet, else JSON lines")
+			"JSON lines, or in the edition assay_cloud Parquet where its name ends in .parquet")
 		flags.StringVar(&m.site, "site", "", "with --merge, write a static site to `DIR`; its history "+
 			"of earlier surveys is kept")
 		flags.StringVar(&m.date, "date", "", "with --site, the `DATE` of the survey, such as "+

@@ -345,8 +345,11 @@ func (o *merging) mergeSurvey(c *call, files []*results.Reader, names []string) 
 	}
 	summary := survey.NewSummary(header)
 	err = c.into(o.table, func(rows io.Writer) error {
-		table := observatory.NewTable(rows, o.table)
-		err := merged(c, o, header, next, func(line survey.Line) error {
+		table, err := observatory.NewTable(rows, o.table)
+		if err != nil {
+			return fmt.Errorf("--table: %w", err)
+		}
+		err = merged(c, o, header, next, func(line survey.Line) error {
 			summary.Add(line)
 			return table.Add(line)
 		})

@@ -15,7 +15,8 @@
 //
 // # Specifications followed
 //
-// Parquet by github.com/parquet-go/parquet-go: https://parquet.apache.org/docs/file-format/.
+// Parquet by github.com/parquet-go/parquet-go: https://parquet.apache.org/docs/file-format/. It is
+// a tenth of the command, so that only the edition for large collections has it (the tag cloud).
 //
 // # Stability
 //
@@ -27,8 +28,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/goassay/assay/harness/hub/survey"
 )
@@ -80,9 +79,6 @@ func rowsOf(line survey.Line) []Row {
 	return rows
 }
 
-// rowGroup is how many rows are in memory before they are written to a Parquet file.
-const rowGroup = 20_000
-
 // Table writes rows.
 type Table struct {
 	add   func([]Row) error
@@ -90,26 +86,21 @@ type Table struct {
 }
 
 // NewTable returns a table of JSON lines, or of Parquet where the name of the file ends in
-// ".parquet".
-func NewTable(w io.Writer, name string) *Table {
-	if !strings.HasSuffix(name, ".parquet") {
-		out := json.NewEncoder(w)
-		out.SetEscapeHTML(false)
-		return &Table{close: func() error { return nil }, add: func(rows []Row) error {
-			for _, row := range rows {
-				if err := out.Encode(row); err != nil {
-					return err
-				}
-			}
-			return nil
-		}}
+// ".parquet", which only a program for large collections writes ([Parquet]).
+func NewTable(w io.Writer, name string) (*Table, error) {
+	if strings.HasSuffix(name, ".parquet") {
+		return newParquet(w)
 	}
-	out := parquet.NewGenericWriter[Row](w, parquet.Compression(&parquet.Snappy),
-		parquet.CreatedBy("assay", "", ""), parquet.MaxRowsPerRowGroup(rowGroup))
-	return &Table{close: out.Close, add: func(rows []Row) error {
-		_, err := out.Write(rows)
-		return err
-	}}
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return &Table{close: func() error { return nil }, add: func(rows []Row) error {
+		for _, row := range rows {
+			if err := out.Encode(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}, nil
 }
 
 // Add adds the places of a line.
