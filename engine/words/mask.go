@@ -127,9 +127,9 @@ func (s *Source) like(needle string) string {
 
 func (s *Source) digit() byte { return byte('0' + s.rand.IntN(10)) }
 
-// clusters begin the syllables of a mask's words. No syllable of a conversation's words has one, so
-// that no conversation has a drawn text in it.
-var clusters = strings.Fields("bl cl fl gl kl pl sh sl sm sn sp th")
+// clusters begin the syllables of a mask's words. No word of a conversation has one before a vowel,
+// so that no conversation has a drawn text in it, be that as short as "Dza".
+var clusters = strings.Fields("cz dz fj gj kz pf tz vl zd zh zl zv")
 
 // letters draws n letters that can be spoken.
 func (s *Source) letters(n int) string {

@@ -53,8 +53,8 @@ func TestMaskOfConversations(t *testing.T) {
 		}
 	}
 	const needles = "USERNEEDLE SECONDCITY Vqusera Vqreason Vqcontent1 vq_first vqcall001 " +
-		"Hello there Weather CITYNEEDLE vq_second"
-	text := said.String()
+		"Hello there Weather CITYNEEDLE vq_second Vqa Vqb Vqc Vqd Vqe Vqf Vqx"
+	text := said.String() + "Bratislava Goslar Tremblay the she smart play close plea think"
 	text += strings.ToLower(text) + strings.ToUpper(text)
 	for seed := range uint64(300) {
 		m := words.NewMask(seed, "")

@@ -97,6 +97,9 @@ func observeAll(s *probe.Subject) []*Prompt {
 		fitted := s.Template.Caps().Fit(c.Request)
 		t := Look(s, fitted.Input)
 		t.Conversation = c
+		if slices.Contains(fitted.Fits, "developer-as-system") {
+			t.Name = strings.ReplaceAll(c.Name, "developer", "system (sent as developer)")
+		}
 		s.Template.ChatTemplate().Charge(t.Seen.Size()) // all rules look at it
 		if t.Err == nil {
 			t.Unfilled = unfilled(s, c.Request, fitted)
