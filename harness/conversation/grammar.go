@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -71,8 +70,7 @@ type deriver struct {
 	rich     float64 // how likely a choice is another one than the plain one
 	features map[string]int
 	messages []ordered.Value
-	names    []string // of the messages, in words
-	last     string   // the last message's name
+	last     string // the last message's name
 	tools    []ordered.Value
 	switches []ordered.Member
 	ids      []string // calls without a result
@@ -101,8 +99,7 @@ func derive(seed, n uint64, avoid ...string) derived {
 	if len(d.switches) > 0 {
 		request.Kwargs = ordered.ObjectOf(d.switches...)
 	}
-	return derived{Conversation{Name: strings.Join(d.names, ", "), Request: request}, d.features,
-		d.size}
+	return derived{Conversation{Name: Told(request), Request: request}, d.features, d.size}
 }
 
 // feature notes something that the conversation has.
@@ -193,7 +190,6 @@ func (d *deriver) conversation() {
 
 // say appends a message.
 func (d *deriver) say(name, role string, members ...ordered.Member) {
-	d.names = append(d.names, name)
 	d.size += 5
 	d.messages = append(d.messages,
 		ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("role", text(role))},
