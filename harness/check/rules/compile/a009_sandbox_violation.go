@@ -45,14 +45,15 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 		} else if text != mutable {
 			written := s.Rendered(mutable, in)
 			find(written.At(report.Parting(text, mutable)),
-				"the request %q gets another prompt where engines forbid a template to "+
-					"change it", c.Name)
+				"the request %q gets another prompt in engines that forbid a template to "+
+					"change lists and objects", c.Name)
 			return
 		}
 	}
 	for _, f := range variant.Faults.Of(s) {
 		if f.Sandboxed() {
-			find(probe.Nowhere.Shown(f.Input), "a request with %s ends in an error in %s: %w",
+			find(probe.Nowhere.Shown(f.Input), "a request with %s ends in an error in %s, "+
+				"whose sandbox lets a template change no list or object: %w",
 				f.In.Name, view.Names(f.Views), f.Err)
 			return
 		}

@@ -22,9 +22,8 @@ var CallsUndisclosed = &probe.Rule{
 
 func checkDisclosed(s *probe.Subject, find probe.Finder) {
 	if s.Template.Analysis().Format.Undisclosed {
-		find(toolsAt(s), "tools are described and calls are never written: nothing shows how "+
-			"the model writes one\na parser must be told the spelling (--fallback), or tries "+
-			"the registered ones")
+		find(toolsAt(s), "tools are described and calls are never written: a call in the "+
+			"history is lost, and nothing shows how the model writes one")
 	}
 }
 

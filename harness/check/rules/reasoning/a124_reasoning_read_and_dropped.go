@@ -7,6 +7,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/exploration"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -74,11 +75,39 @@ func checkReasoningWritten(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	for _, name := range order {
-		if f := fields[name]; f.written == 0 && f.read >= prompts.Enough {
-			find(f.at, "%s is read and never written (%d times)\nrequest: %s",
-				name, f.read, f.in.Name)
+		f := fields[name]
+		if f.written == 0 && f.read >= prompts.Enough && !writtenBeyond(s, name) {
+			find(f.at, "%s of an answer is looked for, and written in none of %d requests that "+
+				"have it\nrequest: %s",
+				strings.TrimPrefix(name, "messages."), f.read, f.in.Name)
 		}
 	}
+}
+
+// writtenBeyond reports whether a request that the search for unreached branches found, such as one
+// with a variable that no client sets, has a field of reasoning in its prompt.
+func writtenBeyond(s *probe.Subject, name string) bool {
+	x := exploration.Reached.Of(s)
+	if x == nil {
+		return false
+	}
+	for _, c := range x.Conversations {
+		if !c.Beyond {
+			continue
+		}
+		in := c.Input(x.Bound)
+		prompt, err := s.Template.ChatTemplate().Render(in)
+		if err != nil {
+			continue
+		}
+		for _, l := range conversation.Leaves(in) {
+			if l.Part == conversation.Reasoning && index.ReplaceAllString(l.Path, "") == name &&
+				l.Text != "" && strings.Contains(prompt, l.Text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkReasoningFields gives reasoning in each field of its own, unfitted. Where one of them is

@@ -63,10 +63,35 @@ func (c cause) others() string {
 	return b.String()
 }
 
-// excerpts shows a prompt and that of the plain request where they part.
+// excerpts shows a prompt and that of the plain request where they part; where both lack the text,
+// the prompt behind what comes before that in the request.
 func excerpts(f variant.Fault) string {
+	if f.Kind == variant.Lost && !strings.Contains(f.Want, f.Text) {
+		return "the model sees: " + report.Quote(f.Got, behind(f))
+	}
 	return fmt.Sprintf("the model sees: %s\nit should see:  %s", report.Quote(f.Got, f.Off),
 		report.Quote(f.Want, f.WantOff))
+}
+
+// behind is the end, in the prompt, of the last text that stands before the lost one in the
+// request.
+func behind(f variant.Fault) int {
+	at := 0
+	for _, m := range f.Input.Messages {
+		texts := []string{m.At("content").Text()}
+		for _, part := range m.At("content").Items() {
+			texts = append(texts, part.At("text").Text())
+		}
+		for _, text := range texts {
+			if text == f.Text {
+				return at
+			}
+			if i := strings.Index(f.Got, text); i >= 0 && text != "" {
+				at = i + len(text)
+			}
+		}
+	}
+	return at
 }
 
 // says reports whether a fault is of a spelling that says the same as its plain request.

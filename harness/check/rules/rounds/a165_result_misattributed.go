@@ -22,8 +22,9 @@ var ResultMisattributed = &probe.Rule{
 
 func checkResultMisattributed(s *probe.Subject, find probe.Finder) {
 	if m, ok := round.Attribute(s.Template.ChatTemplate()); ok {
-		find(s.Rendered(m.Prompt, m.Input).At(m.Off), "of two results, %q is written under "+
-			"%s, the name of the other call\nthe model sees: %s",
+		find(s.Rendered(m.Prompt, m.Input).At(m.Off), "where results come in another order "+
+			"than their calls, %q is written under %s, the name of the other call\n"+
+			"the model sees: %s",
 			m.Result, m.Name, report.Quote(m.Prompt, m.Off))
 	}
 }
