@@ -10,14 +10,14 @@ import (
 
 // The bounds of the generated parsers that a template keeps: their number, and the tools, keys and
 // values of their requests together, which take 56 MiB at most. A server sees few sets of tools at
-// a time; when there are more, all are forgotten and the current ones come back.
+// a time; when there are more, all are dropped, and those still in use are made again.
 const (
 	maxPlans  = 64
 	maxValues = 56 << 20 / codegen.ValueBytes
 )
 
-// plans keeps generated parsers, by everything that they depend on. Prompts differ from request to
-// request, parsers do not.
+// plans caches generated parsers by everything that they depend on. Prompts differ from request to
+// request; parsers do not.
 type plans struct {
 	once   sync.Once
 	bytes  *codegen.Generator // of programs for bytes
@@ -28,8 +28,8 @@ type plans struct {
 	keys   sync.Pool                                  // of *[]byte, with room for a key
 }
 
-// generate returns the output for a format and options, generating it if need be. Requests that
-// come at once and ask for the same wait for one of them. An output is never changed afterwards.
+// generate returns the output for a format and options, generating it if need be. Concurrent
+// requests for the same output wait for one generation. An output is never changed afterwards.
 func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error) {
 	room, _ := p.keys.Get().(*[]byte)
 	if room == nil {
@@ -47,8 +47,8 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 	return generate()
 }
 
-// add puts the generation of an output under a key, unless somebody else has, and returns it. An
-// error is not kept, nor is an output that is too large to be kept beside others.
+// add stores the function that generates an output under a key, unless there is one already, and
+// returns it. An error is not kept, nor is an output that is too large to be kept beside others.
 func (p *plans) add(t *Template, key []byte, o codegen.Options) func() (*codegen.Output, error) {
 	values := o.Values()
 	if values > maxValues/2 || len(o.Prefill) > codegen.MaxKeptPrefill {
@@ -94,7 +94,7 @@ func (p *plans) generator(t *Template, byTokens bool) *codegen.Generator {
 	return p.bytes
 }
 
-// appendPlanKey spells options out: fixed fields as bytes, texts with their length before them, so
+// appendPlanKey encodes options: fixed fields as bytes, texts with their length before them, so
 // that no two options share a key.
 func appendPlanKey(key []byte, o *codegen.Options) []byte {
 	key = append(key,

@@ -61,7 +61,7 @@ type verification struct {
 	tokenizers []string
 }
 
-// expect marks the failures that are known; in a run of all vectors it adds those that are gone.
+// expect marks the known failures; in a run of all vectors it adds those that no vector has.
 func expect(r *report.Report, known map[string]string, whole bool) {
 	id := func(res *rule.Result) string { return res.Name }
 	rule.Expect(r.Results, known, id)
@@ -104,7 +104,7 @@ func (v *verification) run(c *call) error {
 	choose := v.chooser()
 	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) },
 		func(res rule.Result) {
-			// a render may have been broken off: the result may lack something
+			// the render may have been interrupted, so the result may be incomplete
 			if cut = cut || ctx.Err() != nil; cut {
 				return
 			}
@@ -131,7 +131,7 @@ func (v *verification) run(c *call) error {
 	return c.ended(err, failed, done, chosen, "vectors")
 }
 
-// minimize shrinks the first vector that fails.
+// minimize shrinks the first vector of the kind parse that fails.
 func (v *verification) minimize(c *call, verifier *vector.Verifier, inputs []input,
 	results []rule.Result) error {
 	failed := map[rule.Place]bool{}
@@ -182,8 +182,8 @@ func (v *verification) check(inputs []input) (total, chosen int, err error) {
 	return total, chosen, nil
 }
 
-// chooser returns the function that picks the vectors to run, of all files in turn: by id, then the
-// shard's, then those from --from on.
+// chooser returns the function that picks the vectors to run, counting across all files: those
+// whose id has the text, that are in the shard, and that come after the first --from of these.
 func (v *verification) chooser() func(*vector.Vector) bool {
 	mine := 0
 	return func(vec *vector.Vector) bool {

@@ -5,8 +5,8 @@
 //
 // A [Template] is compiled once and safe for concurrent use. An [Input] is a conversation as a
 // template sees it: messages and tools as JSON values, and the variables beside them. Rendering
-// gives the prompt; observing gives, besides, the origin of every byte and the template's reads, on
-// which packages caps and analysis rest.
+// gives the prompt. Observing also gives the origin of every byte and the template's reads, which
+// packages caps and analysis build on.
 //
 // # Renderers
 //
@@ -45,7 +45,7 @@ type Renderer interface {
 
 // Rendering is a compiled template of some engine.
 type Rendering interface {
-	// Render renders for variables, an object. The clock answers strftime_now.
+	// Render renders the template with vars, an object. now is the clock of strftime_now.
 	Render(vars ordered.Value, now func() time.Time) (string, error)
 }
 
@@ -78,7 +78,7 @@ func (n native) Render(vars ordered.Value, now func() time.Time) (string, error)
 type Template struct {
 	Source   *source.Source
 	BOS, EOS string // texts of the special tokens, given to the template as bos_token and eos_token
-	StandIns bool   // those are not the model's
+	StandIns bool   // BOS and EOS are not the model's
 	Now      func() time.Time
 	Limits   jinja.Limits  // zero: the defaults
 	Budget   *jinja.Budget // of all renders together; nil: no bound
@@ -88,10 +88,10 @@ type Template struct {
 	program *jinja.Template
 }
 
-// Compile compiles a template. Now is the clock that strftime_now reads; nil means that a template
-// which asks for the time fails. The end of ctx ends all renders of the template, as that of
-// [exec.CommandContext] ends the command: what is found out about a template is computed once for
-// all who ask, so the context belongs to the template and not to one render.
+// Compile compiles a template. now is the clock of strftime_now; if it is nil, a template that asks
+// for the time fails. Cancelling ctx ends all renders of the template, as it ends the command of
+// [exec.CommandContext]: facts about a template are computed once for all who ask, so the context
+// belongs to the template and not to one render.
 func Compile(ctx context.Context, src *source.Source, bos, eos string,
 	now func() time.Time) (*Template, error) {
 	program, err := jinja.Compile(src)
@@ -101,8 +101,7 @@ func Compile(ctx context.Context, src *source.Source, bos, eos string,
 	return &Template{Source: src, BOS: bos, EOS: eos, Now: now, ctx: ctx, program: program}, nil
 }
 
-// Edited compiles another text with everything else as the template has it: the tokens, the clock,
-// the limits and their budget, and the context.
+// Edited compiles another text with the template's tokens, clock, limits, budget and context.
 func (t *Template) Edited(src *source.Source) (*Template, error) {
 	e, err := Compile(t.ctx, src, t.BOS, t.EOS, t.Now)
 	if err != nil {
@@ -169,7 +168,7 @@ func (t *Template) render(in Input, o jinja.Options) (string, error) {
 	return text, err
 }
 
-// shown returns an error of a render with the needles in their places.
+// shown returns a render's error with the needles put back into its message.
 func (t *Template) shown(err error) error {
 	e, ok := err.(*source.Error)
 	if !ok {
@@ -189,7 +188,7 @@ func (t *Template) vars(in Input) jinja.Vars {
 	return jinja.VarsFromJSON(v)
 }
 
-// hide returns a value with the texts in it masked; keys are left.
+// hide returns a value with the strings in it masked; keys stay as they are.
 func hide(m *words.Mask, v ordered.Value) ordered.Value {
 	switch v.Kind() {
 	case ordered.String:
@@ -223,18 +222,18 @@ type Observation struct {
 	jinja.Text                // the prompt, and where each byte came from (E3)
 	Trace      *jinja.Trace   // its reads, and the literals of its comparisons (E4)
 	Coverage   jinja.Coverage // which branches it took
-	Clock      bool           // whether it asked what time it is
+	Clock      bool           // whether it read the clock
 
 	src *source.Source
 }
 
-// Size is about how many bytes the observation takes, its coverage apart.
+// Size returns roughly how many bytes of memory the observation takes, without its coverage.
 func (o Observation) Size() int {
 	return len(o.String) + len(o.Runs)*int(unsafe.Sizeof(jinja.Run{})) + o.Trace.Size()
 }
 
-// WrittenAt returns the place in the template, a byte offset, that wrote a byte of the prompt: the
-// very byte where that is the template's own text, else the statement.
+// WrittenAt returns the byte offset in the template of what wrote a byte of the prompt: the same
+// byte where it is the template's own text, else the statement.
 func (o Observation) WrittenAt(off int) (int, bool) {
 	w, ok := o.Trace.WriteAt(off)
 	if !ok {
@@ -247,8 +246,7 @@ func (o Observation) WrittenAt(off int) (int, bool) {
 	return w.Off, true
 }
 
-// Observe renders an input with provenance and trace. The trace is there even where rendering
-// fails.
+// Observe renders an input with provenance and trace. The trace is set even if rendering fails.
 func (t *Template) Observe(in Input) (Observation, error) {
 	o := t.options()
 	seen := Observation{Trace: new(jinja.Trace), src: t.Source}
@@ -267,17 +265,17 @@ func (t *Template) Observe(in Input) (Observation, error) {
 	return seen, err
 }
 
-// Follow renders an input and notes every place where something of it is looked up.
+// Follow renders an input and records every place where the template looks up a part of it.
 func (t *Template) Follow(in Input) *jinja.Trace {
 	o := t.options()
 	trace := &jinja.Trace{Everywhere: true}
 	o.Trace = trace
-	_, _ = t.program.RenderText(t.ctx, t.vars(in), o) // where it fails, its reads before that count
+	_, _ = t.program.RenderText(t.ctx, t.vars(in), o) // if it fails, the reads up to there count
 	return trace
 }
 
-// RenderSpans renders an input as [Template.Render] does and tells which fields of the input the
-// bytes are from.
+// RenderSpans renders an input as [Template.Render] does, and reports which fields of the input the
+// bytes come from.
 func (t *Template) RenderSpans(in Input, spans *jinja.Spans,
 	taker jinja.FieldTaker) (string, error) {
 	o := t.options()
@@ -285,8 +283,8 @@ func (t *Template) RenderSpans(in Input, spans *jinja.Spans,
 	return t.render(in, o)
 }
 
-// RenderEnd renders an input and tells the origin of its own end alone, for which [IsOwn] reports
-// true. That costs hardly more than Render.
+// RenderEnd renders an input and records the origin of the prompt's own end alone, the text for
+// which [IsOwn] reports true. It costs hardly more than Render.
 func (t *Template) RenderEnd(in Input) (jinja.Text, error) {
 	o := t.options()
 	o.Fields, o.End = true, IsOwn
@@ -297,8 +295,8 @@ func (t *Template) RenderEnd(in Input) (jinja.Text, error) {
 	return text, err
 }
 
-// IsOwn reports whether text of an origin is the template's own: it is from no field of the input,
-// or a special token, or a role.
+// IsOwn reports whether text with an origin is the template's own: it comes from no field of the
+// input, or it is a special token or a role.
 func IsOwn(o jinja.Origin) bool {
 	switch {
 	case o.Role == jinja.Literal, o.Role == jinja.Computed && o.Path == "":
@@ -310,8 +308,8 @@ func IsOwn(o jinja.Origin) bool {
 // Sites returns the places where the template decides: the indexes of [jinja.Coverage].
 func (t *Template) Sites() []flow.Site { return t.program.Sites() }
 
-// Cover renders an input and adds the branches that it takes to a coverage, which it does also
-// where rendering fails. It looks for no texts that others have reached already.
+// Cover renders an input and adds the branches that it takes to c, even if rendering fails. Texts
+// that known has already are not recorded again.
 func (t *Template) Cover(in Input, c, known *jinja.Coverage) (string, error) {
 	o := t.options()
 	o.Coverage, o.Known = c, known

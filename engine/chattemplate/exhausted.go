@@ -9,11 +9,11 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// bytesPerStep is how many bytes that a look at a template keeps or goes through cost as much as a
+// bytesPerStep is how many bytes that are kept or scanned to examine a template cost as much as one
 // step of a render.
 const bytesPerStep = 16
 
-// Charge takes so many bytes that a look at the template keeps or goes through from its budget.
+// Charge takes from the budget what it costs to keep or scan so many bytes to examine the template.
 func (t *Template) Charge(bytes int) { charge(t.Budget, bytes) }
 
 func charge(budget *jinja.Budget, bytes int) { budget.Spend(int64(bytes) / bytesPerStep) }
@@ -52,8 +52,8 @@ func exhausted(ctx context.Context, name string, budget *jinja.Budget) error {
 		name, why, meant), []error{ErrExhausted}}
 }
 
-// Fits returns the error of a source that has more bytes than allowed, nil where it has not; 0: all
-// that [Compile] takes are allowed.
+// Fits returns an error if a source has more than most bytes, nil if it fits. If most is 0, all
+// that [Compile] takes fits.
 func Fits(src *source.Source, most int) error {
 	if most == 0 || len(src.Text) <= most {
 		return nil
@@ -62,9 +62,9 @@ func Fits(src *source.Source, most int) error {
 		"limit source allows", src.Name, len(src.Text), most), []error{ErrExhausted}}
 }
 
-// Admit takes the reading of a source from a budget, before it is compiled: of many that come
-// together not each is read where none of them compiles, and none once no steps are left. It fails
-// where the source does not fit, or where the context or the budget refuses it.
+// Admit charges a budget for reading a source, before it is compiled. So many sources use the
+// budget up even if none of them compiles, and then no more are read. It fails if the source does
+// not fit, or if the context or the budget refuses it.
 func Admit(ctx context.Context, src *source.Source, most int, budget *jinja.Budget) error {
 	if err := Fits(src, most); err != nil {
 		return err

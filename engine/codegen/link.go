@@ -17,8 +17,8 @@ import (
 // schemaless is the schema of an answer that is not JSON.
 var schemaless ordered.Value
 
-// Generator makes parsers and grammars for one format. It makes the parts that do not depend on a
-// request's tools once: a frame of the program, into which the tools are linked. It is safe for
+// Generator makes parsers and grammars for one format. The parts that do not depend on a request's
+// tools are made once, as a frame of the program into which the tools are linked. It is safe for
 // concurrent use.
 type Generator struct {
 	f      format.Format
@@ -29,13 +29,14 @@ type Generator struct {
 // NewGenerator returns a generator for a format.
 func NewGenerator(f format.Format) *Generator { return &Generator{f: f} }
 
-// maxFrames bounds how many frames a generator keeps: one for each prefill and each setting. When
-// there are more, all are forgotten and the current ones come back. Frames of prefills with more
-// bytes than MaxKeptPrefill are not kept.
+// maxFrames bounds the frames that a generator keeps, one for each prefill and each setting. When
+// there are too many, all are dropped, and those still in use are made again. Frames of prefills
+// longer than MaxKeptPrefill are not kept.
 const maxFrames = 32
 
-// MaxKeptPrefill is the length in bytes up to which a prefill is the template's, or a short text
-// that an answer goes on with: something that other requests are likely to have as well.
+// MaxKeptPrefill is the length in bytes of the longest prefill that is kept. Up to this length a
+// prefill is the template's own, or a short text that an answer continues: other requests are
+// likely to have the same one.
 const MaxKeptPrefill = 4 << 10
 
 // frameKey holds all that a frame depends on.
@@ -176,8 +177,8 @@ type tool struct {
 	schema *schema.Schema
 }
 
-// linker makes the parts of a program that depend on the tools: for each place where a name was
-// read, the continuation for each of them.
+// linker makes the parts of a program that depend on the tools: for each place where a name is
+// read, one continuation per tool.
 type linker struct {
 	*reader
 	r *request
@@ -195,7 +196,7 @@ func (l *linker) parts() (parts peg.Parts) {
 		parts.Words = append(parts.Words, l.r.list[n].Name)
 	}
 	attributes := slices.ContainsFunc(l.t.calls, (*spelling).namesInAttributes)
-	for _, n := range numbers { // as the value of an attribute writes it
+	for _, n := range numbers { // also each name as an attribute's value spells it
 		if !attributes {
 			break
 		}
@@ -229,7 +230,8 @@ func (l *linker) parts() (parts peg.Parts) {
 	return parts
 }
 
-// named says whose call it is. A name in an id is the id's text too.
+// named emits the name of the tool that is called. A name inside an id is part of the id's text
+// too.
 func (c *callReader) named(t *tool) peg.Seq {
 	name := peg.Emit{Kind: Name, Arg: t.number}
 	if c.s.Object == nil && c.s.Head[c.s.name].Kind == format.SlotID {

@@ -16,8 +16,8 @@ type callWriter struct {
 
 func (c *callWriter) name(state string) string { return fmt.Sprint(state, " ", c.s.number) }
 
-// opening matches the text before the head of a first call. Its first literal is the trigger of a
-// lazy grammar, which must be exactly that.
+// opening matches the text before the head of a first call. Its first literal must be exactly the
+// trigger of a lazy grammar.
 func (c *callWriter) opening() peg.Pattern {
 	s := c.s
 	array := peg.Pattern(peg.Seq{})
@@ -162,7 +162,7 @@ func (c *callWriter) part(parts []format.Part, n int) peg.Pattern {
 	switch p.Kind {
 	case format.SlotLit:
 		if p.Text.Text == "" {
-			if 0 < n && n+1 < len(parts) { // it alone parts two slots
+			if 0 < n && n+1 < len(parts) { // nothing else separates the two slots
 				return peg.Lit{Text: p.Text.Before}
 			}
 			return c.edge(p.Text.Before)
@@ -235,7 +235,7 @@ func (c *callWriter) rest(t *tool) peg.Pattern {
 	})
 }
 
-// again is part for a place after the name, where the name's slots read as the name did.
+// again is part for a place after the name: a slot for the name there must repeat it.
 func (c *callWriter) again(parts []format.Part, n int, t *tool) peg.Pattern {
 	if parts[n].Kind == format.SlotName {
 		return peg.Lit{Text: parts[n].Escaped(t.name)}
@@ -269,8 +269,8 @@ func (c *callWriter) tail(t *tool) peg.Pattern {
 
 // Calls that are JSON objects.
 
-// upToName matches an object up to its name, then the body for the tool of that name. The whole is
-// there once for each tool where the arguments come first.
+// upToName matches an object up to its name, then the body for the tool of that name. Where the
+// arguments come before the name, there is one alternative for each tool.
 func (c *callWriter) upToName(body func(t *tool) peg.Pattern) peg.Pattern {
 	o := c.s.Object
 	quote := peg.Lit{Text: string(quoteOf(o))}

@@ -29,7 +29,7 @@ type Codec struct {
 	BareKeys bool // the keys of objects stand without quotes
 }
 
-// valueKey identifies the purpose for which an element was made.
+// valueKey identifies what an element was made for.
 type valueKey struct {
 	schema *schema.Schema
 	codec  string
@@ -37,7 +37,8 @@ type valueKey struct {
 }
 
 // JSON matches the JSON texts of a schema's values; name, which may be empty, begins the names of
-// its rules. It begins and ends with the value: white space around it is the caller's.
+// its rules. The element begins and ends with the value: white space around it is left to the
+// caller.
 func (b *Builder) JSON(name string, s *schema.Schema) Element { return b.Value(name, s, Codec{}) }
 
 // Value matches a schema's values as a codec writes them. A schema that no value satisfies matches
@@ -76,13 +77,12 @@ type lowering struct {
 	b       *Builder
 	codec   Codec
 	key     string // of the codec, except for its stops
-	stopped string // of all of it
+	stopped string // of the whole codec
 	prefix  string // of the names of the shared rules
 	ws      Element
 }
 
-// sub makes the name of a part of something that has a name. Of a long one it keeps as much as a
-// rule's name has room for.
+// sub joins parts of a name. A long name is shortened to what a rule's name may have.
 func sub(parts ...string) string {
 	name := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
 	if len(name) > maxName {
@@ -91,15 +91,14 @@ func sub(parts ...string) string {
 	return name
 }
 
-// inlineWeight is how many elements a value may have to stand where it is used rather than in a
-// rule.
+// inlineWeight is the most elements of a value that is written in place rather than as a rule.
 const inlineWeight = 4
 
 func (l *lowering) value(s *schema.Schema, name string, bare bool) Element {
 	if s.IsNever() {
 		return l.b.Never()
 	}
-	bare = bare && s.Types()&schema.String != 0 // all else stands as it does in a value
+	bare = bare && s.Types()&schema.String != 0 // other types are written as inside a value
 	key := valueKey{s, l.key, bare}
 	if bare && stops(s) {
 		key.codec = l.stopped
@@ -149,7 +148,7 @@ func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 	if len(s.Alts) > 0 {
 		if bare && slices.ContainsFunc(s.Alts,
 			func(alt *schema.Schema) bool { return alt.IsFree(schema.String) }) {
-			return l.bareText(0, Unlimited) // which is every other value's text as well
+			return l.bareText(0, Unlimited) // this matches every other value's text as well
 		}
 		choices := make([]Element, len(s.Alts))
 		for i, alt := range s.Alts {
@@ -191,8 +190,8 @@ func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 	return b.Alt(choices...)
 }
 
-// part matches the objects or the arrays among values that may be bare texts. Where such texts end
-// makes no difference for them, so they have a rule that all have in common.
+// part matches the objects or the arrays of a schema that also allows bare texts. Where such texts
+// end makes no difference to it, so its rule does not depend on that.
 func (l *lowering) part(s *schema.Schema, name string, bare bool,
 	make func(*schema.Schema, string) Element) Element {
 	e := make(s, name)
@@ -336,8 +335,8 @@ func (l *lowering) anyValueOf(s *schema.Schema, name string) Element {
 	return l.value(s, name, false)
 }
 
-// maxCountedProperties bounds up to which number the properties of an object are counted, and
-// maxCountedRules the rules spent on that.
+// maxCountedProperties is the highest number up to which the properties of an object are counted.
+// maxCountedRules bounds the rules that counting takes.
 const (
 	maxCountedProperties = 32
 	maxCountedRules      = 2048
@@ -352,8 +351,8 @@ func (l *lowering) object(s *schema.Schema, name string) Element {
 	for _, p := range s.Properties {
 		declared[p.Name] = true
 	}
-	// Properties beyond the declared ones: those of patterns, and additional ones; without any
-	// keyword, all.
+	// Properties other than the declared ones: those of patterns and additional ones or, if no
+	// keyword says anything about properties, any.
 	var extras []Element
 	for i, p := range s.PatternProperties {
 		key := l.quoted(func(c coder) Element { return l.pattern(p.Pattern.Root, c) })
@@ -454,7 +453,7 @@ type member struct {
 }
 
 // members builds the inside of an object: members in order, optional ones left out, commas between
-// them. at(i, c) is the rest after c members of the first i, c counted up to top.
+// them. at(i, c) matches the rest after c of the first i members; c counts up to top.
 type members struct {
 	l           *lowering
 	name        string

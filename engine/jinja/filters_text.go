@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// onText is a filter that is a string method of the value's text.
+// onText returns a filter that calls the string method of the same name on the value's text.
 func onText(name string, params string) entryOf {
 	return entryOf{name, params, func(c *call) (Value, error) {
 		v, err := soft(c.eval, c.recv)
@@ -136,7 +136,7 @@ func filterIndent(c *call) (Value, error) {
 	if first {
 		b.str(width)
 	}
-	// every line end, whatever it is, becomes a line feed; the last one of the text is kept
+	// every line ending becomes a line feed; the one at the end of the text is kept
 	for at, line := 0, 0; ; line++ {
 		i, j := lineEnd(s, at)
 		if line > 0 {
@@ -149,7 +149,7 @@ func filterIndent(c *call) (Value, error) {
 			}
 		}
 		b.sub(v, at, i)
-		// jinja2 appends a line feed first, which a last CR swallows
+		// jinja2 appends a line feed first, which a final CR combines with
 		if i == len(s) || j == len(s) && s[j-1] == '\r' {
 			break
 		}
@@ -296,7 +296,7 @@ func stripTags(e *eval, v Value) (Value, error) {
 	return out, e.charge(int(v.num))
 }
 
-// removeBetween removes every stretch from an opener to the next closer after it.
+// removeBetween removes everything from each opener to the next closer.
 func removeBetween(s, open, closer string) string {
 	var b strings.Builder
 	for {
@@ -394,7 +394,7 @@ func quoteURL(e *eval, b *builder, v Value, query bool) error {
 	return e.charge(len(b.buf) - start)
 }
 
-// Python's \w, \d and \S, whose words hold no white space.
+// Here [\pL\pN_] is Python's \w, \p{Nd} its \d, and a dot its \S, since words hold no white space.
 var (
 	httpPattern = regexp.MustCompile(`(?is)^((https?://|www\.)(([\pL\pN_%-]+\.)+)?([a-z]{2,63}|xn--[\pL\pN_%]{2,59})` +
 		`|([\pL\pN_%-]{2,63}\.)+(com|net|int|edu|gov|org|info|mil)` +
@@ -481,8 +481,8 @@ func filterURLize(c *call) (Value, error) {
 	return out, e.charge(b.Len())
 }
 
-// linkWord writes a word, as a link where it is an address; limit, where it is a number, cuts the
-// address that is shown.
+// linkWord writes a word, as a link if it is an address. Unless limit is None, it is the number of
+// characters after which the address that is shown is cut.
 func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
 	schemes []string) error {
 	head := headPattern.FindString(word)

@@ -8,10 +8,10 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// normalizer turns nodes into schemas. A schema is made for a set of nodes that must all hold; sets
-// are remembered, so that recursion ends: there are finitely many. Schemas of properties and items
-// are queued; alternatives of a union are made at once, since a union that contains itself says
-// nothing.
+// normalizer turns nodes into schemas. A schema is made for a set of nodes that must all hold, and
+// memoized by the set, so that recursion ends: there are finitely many sets. Schemas of properties
+// and items are queued. The alternatives of a union are made at once, since a union that contains
+// itself says nothing.
 type normalizer struct {
 	reader *reader
 	memo   map[string]*work // of sets of several nodes; a node alone has its own
@@ -85,9 +85,10 @@ func (n *normalizer) newWork(nodes []*node) *work {
 	return &work{nodes: nodes, schema: &Schema{at: at, notes: n.reader.notes}}
 }
 
-// after returns the node that a node with nothing but a reference stands for.
+// behind follows the references from a node that has nothing else, and returns the node it stands
+// for.
 func (nd *node) behind() *node {
-	for range MaxNodes { // a ring of references is found when it is collected
+	for range MaxNodes { // collect reports a cycle of references
 		if !nd.empty || nd.target == nil || len(nd.all) > 0 || len(nd.any) > 0 {
 			break
 		}
@@ -129,8 +130,8 @@ func (n *normalizer) makeAt(w *work, depth int) {
 	w.state = done
 }
 
-// collect returns all nodes that must hold where some must, references and allOf followed: those
-// with keywords of their own, and the groups of which one each must.
+// collect follows the references and the allOf of nodes that must all hold. It returns those with
+// keywords of their own, and the groups of which one node each must hold.
 func collect(nodes []*node) (cores []*node, groups [][]*node) {
 	if nd := nodes[0]; len(nodes) == 1 && len(nd.all) == 0 && nd.target == nil {
 		if nd.empty {
@@ -171,7 +172,8 @@ func collect(nodes []*node) (cores []*node, groups [][]*node) {
 	return cores, groups
 }
 
-// union makes the alternatives: one of each group, together with the keywords beside the groups.
+// union makes the alternatives: each has one node of every group, and the keywords beside the
+// groups.
 func (n *normalizer) union(s *Schema, cores []*node, groups [][]*node, depth int) {
 	var base []*node
 	for _, core := range cores {
@@ -342,8 +344,7 @@ func (n *normalizer) object(s *Schema, cores []*node) {
 	}
 }
 
-// others adds the keywords' demands on the properties that they do not declare, of those that all
-// keywords together do.
+// others adds what the keywords demand of the named properties that they do not declare themselves.
 func (n *normalizer) others(kw *keywords, names []string, nodes [][]*node) {
 	own := make(map[string]bool, len(kw.properties))
 	for _, p := range kw.properties {
@@ -354,8 +355,8 @@ func (n *normalizer) others(kw *keywords, names []string, nodes [][]*node) {
 			continue
 		}
 		if n.merged++; n.merged > MaxMerged {
-			fail(n.reader.root, "properties that one part of allOf declares and another does "+
-				"not, more than %d in all", MaxMerged)
+			fail(n.reader.root, "more than %d properties that one part of allOf declares and "+
+				"another does not", MaxMerged)
 		}
 		matched := false
 		for _, p := range kw.patternProperties {
@@ -385,9 +386,8 @@ func smaller(a, b int) int {
 	return a
 }
 
-// filter keeps the values of an enum that satisfy the other keywords of the leaf, as far as those
-// are about the value itself; the insides of arrays and objects are not there yet, and are left to
-// validation.
+// filter keeps the values of an enum that satisfy the other keywords of the leaf about the value
+// itself. The schemas inside arrays and objects are not made yet; those are left to validation.
 func (n *normalizer) filter(s *Schema) {
 	declared := s.types
 	if !s.declared {

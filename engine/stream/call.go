@@ -24,7 +24,7 @@ type call struct {
 	idText    []byte
 	idDone    bool
 	ids       codegen.IDPlace
-	taken     format.IDs // those that the template takes
+	taken     format.IDs // the ids that the template takes
 	idOff     int
 	hold      bool // the id may still come, and must come first
 	announced bool
@@ -34,7 +34,7 @@ type call struct {
 	argsDone  bool // the arguments are complete
 	spares    []spare
 	entries   int  // entries of tagged arguments begun
-	empty     bool // there are none, and the brace is still to be written
+	empty     bool // there are no entries, and the closing brace is still to be written
 	key       []byte
 
 	schema *schema.Schema // of the arguments, once the name is known
@@ -51,10 +51,10 @@ type call struct {
 	info     codegen.ValueInfo
 	value    []byte // ValueHeld: the text so far; ValueRaw: held back
 	verbatim bool
-	fresh    bool // nothing but white space of the value so far
+	fresh    bool // the value is only white space so far
 }
 
-// spare is an object that a call has under a key that means nothing.
+// spare is an object that a call has under an unknown key.
 type spare struct {
 	text     []byte // as JSON
 	off, end int
@@ -168,15 +168,16 @@ func (p *Parser) addArguments(c *call, e *peg.Event) {
 	p.send(c)
 }
 
-// waitNoMore lets arguments go that have come where the template writes the id before them.
+// waitNoMore stops waiting for an id once arguments have come, where the template writes the id
+// first.
 func (c *call) waitNoMore(policy codegen.Incomplete) {
 	if c.ids == codegen.IDFirst && policy == codegen.IncompleteKeep {
 		c.hold = false
 	}
 }
 
-// send puts the new part of a call into a delta, once its name is known and its id is, where one
-// may come.
+// send puts the new part of a call into a delta, once its name is known, and its id if one may
+// come.
 func (p *Parser) send(c *call) {
 	if !c.named || c.hold {
 		return
@@ -258,7 +259,7 @@ func (p *Parser) endCall(complete bool, off int) {
 			broken = "has no arguments, but several objects under other keys"
 		}
 	}
-	if complete && !isObject(c.args.String()) { // whatever was read as complete (E37)
+	if complete && !isObject(c.args.String()) { // even if it was read as complete (E37)
 		complete, broken = false, "has arguments that are no JSON"
 	}
 	for _, s := range c.spares {
@@ -289,13 +290,13 @@ func (p *Parser) endCall(complete bool, off int) {
 	p.send(c)
 }
 
-// isObject reports whether a text is an object in JSON.
+// isObject reports whether a text is a JSON object.
 func isObject(text string) bool {
 	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && ordered.Valid(text)
 }
 
-// withdraw takes back an incomplete call, of which nothing was said, and makes text of it where the
-// policy says so.
+// withdraw drops an incomplete call, of which nothing was sent, and makes it text where the policy
+// says so.
 func (p *Parser) withdraw(c *call, off int) {
 	for i := len(p.spans) - 1; i >= 0 && p.spans[i].Off >= c.off; i-- {
 		if p.spans[i].Class == ClassID || p.spans[i].Class == ClassArguments {
@@ -311,14 +312,14 @@ func (p *Parser) withdraw(c *call, off int) {
 	for _, s := range p.spans {
 		known = max(known, s.End)
 	}
-	for from > known && isSpace(p.raw[from-1]) { // which was dropped beside the marker
+	for from > known && isSpace(p.raw[from-1]) { // white space that was dropped beside the marker
 		from--
 	}
 	p.unmarked(&peg.Event{Kind: codegen.Content, Off: from, End: off, Text: p.raw[from:off]})
 }
 
-// unescaped returns a text that stood between quotes without its escapes; as it is where they mean
-// nothing.
+// unescaped returns a text that stood between quotes with its escapes resolved, or as it is if they
+// are not valid.
 func unescaped(text []byte, quote byte) string {
 	if quote == 0 || slices.Index(text, '\\') < 0 {
 		return string(text)

@@ -12,7 +12,7 @@ import (
 // Forms are the names of the forms that a report is printed in.
 var Forms = []string{"long", "short", "brief", "json", "sarif", "junit", "github"}
 
-// visibleRule returns the rule with texts that may be shown.
+// visibleRule returns the rule with its texts made safe to show.
 func visibleRule(r rule.Rule) rule.Rule {
 	for _, text := range []*string{&r.ID, &r.Name, &r.Short, &r.Damage, &r.Fix} {
 		*text = visible.Line(*text)
@@ -26,20 +26,20 @@ type Report struct {
 	Version string        `json:"version"`
 	Rules   []rule.Rule   `json:"rules,omitempty"`
 	Results []rule.Result `json:"results"`
-	// Passed, Noted, Warned and Old count results that passed, are notes or warnings, or are
-	// findings that an earlier version has, and are not among Results, since no form that was asked
-	// for lists them: a run of a million vectors needs no memory for those.
+	// Passed, Noted, Warned and Old count the results that passed, are notes or warnings, or are
+	// findings that an earlier version has too, and that are left out of Results since no requested
+	// form lists them. So a run of a million vectors needs no memory for those.
 	Passed int `json:"passed,omitempty"`
 	Noted  int `json:"noted,omitempty"`
 	Warned int `json:"warned,omitempty"`
 	Old    int `json:"old,omitempty"`
-	// Templates is how many templates were judged: what findings are counted in. 0: checks are
-	// counted, which pass or fail.
+	// Templates is the number of templates that were judged, in which findings are counted. If it
+	// is 0, checks are counted, which pass or fail.
 	Templates int `json:"templates,omitempty"`
 	// Conclusions sum the results up, in a line each: the gate's verdict on a template, the effect
 	// of an edit.
 	Conclusions []string `json:"conclusions,omitempty"`
-	// Verdict is the last line for people, where it is not how many passed and failed.
+	// Verdict is the last line for people, if it is not the number of passed and failed results.
 	Verdict string `json:"verdict,omitempty"`
 }
 
@@ -53,7 +53,7 @@ func (r *Report) Counts() (counts [rule.Statuses]int) {
 }
 
 // unjudged counts the results that were not judged: those that fail the run, and the others that
-// are news.
+// are new.
 func (r *Report) unjudged() (bad, others int) {
 	for i := range r.Results {
 		switch res := &r.Results[i]; {
@@ -67,7 +67,7 @@ func (r *Report) unjudged() (bad, others int) {
 	return bad, others
 }
 
-// findings counts the findings below an error: warnings and notes that are news, and all results
+// findings counts the findings below an error: warnings and notes that are new, and all results
 // that are old.
 func (r *Report) findings() (warnings, notes, old int) {
 	warnings, notes, old = r.Warned, r.Noted, r.Old
@@ -90,7 +90,7 @@ func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.Results, func(res rule.Result) bool { return res.Bad() })
 }
 
-// Has reports whether anything of a severity or worse is news.
+// Has reports whether anything of a severity or worse is new.
 func (r *Report) Has(least rule.Severity) bool {
 	return least <= rule.Warning && r.Warned > 0 || least == rule.Note && r.Noted > 0 ||
 		slices.ContainsFunc(r.Results,
@@ -117,7 +117,7 @@ func ByWeight(findings []rule.Result) {
 	})
 }
 
-// Fired returns the rules that found something, in the order of their ids.
+// Fired returns the rules with a result that has not passed, in the order of Rules.
 func (r *Report) Fired() []rule.Rule {
 	return slices.DeleteFunc(slices.Clone(r.Rules), func(declared rule.Rule) bool {
 		return !slices.ContainsFunc(r.Results,

@@ -30,9 +30,9 @@ import (
 
 // Backend runs a model. It is safe for concurrent use.
 type Backend interface {
-	// Generate continues a prompt. It calls take with nothing once the model has begun, then for
-	// each piece of the text as it comes. It ends early with the error of take or with the cause of
-	// the context. An error that is a *[wire.Refusal] is shown to the client.
+	// Generate continues a prompt. It calls take with a zero Piece once the model has begun, then
+	// for each piece of the text as it comes. It ends early with the error of take or with the
+	// cause of the context. An error that is a *[wire.Refusal] is shown to the client.
 	Generate(ctx context.Context, j Job, take func(Piece) error) (Result, error)
 	// Count counts the tokens of a job's prompt.
 	Count(ctx context.Context, j Job) (int, error)
@@ -56,7 +56,7 @@ type Job struct {
 // Piece is a piece of an answer.
 type Piece struct {
 	Text   []byte
-	ByID   bool // it is a token, to be read by its number; all pieces of an answer are, or none
+	ByID   bool // it is a token, to be read by its id; all pieces of an answer are, or none
 	ID     int  // of the token
 	Prompt int  // tokens of the prompt, 0 where they are not known yet
 	More   bool // another piece is there already
@@ -76,11 +76,11 @@ type Limits struct {
 	Conns    int           // open connections; twice Running and Waiting together
 	Read     time.Duration // to read a request; 30 seconds
 	Running  int           // requests at once; 256
-	Waiting  int           // requests that wait for that; 1024
-	Wait     time.Duration // the longest of them; 1 minute
-	Answer   time.Duration // of an answer; 15 minutes
-	Write    time.Duration // in which a client takes nothing; 30 seconds
-	Alive    time.Duration // in which a client of a stream hears nothing; 15 seconds
+	Waiting  int           // requests that wait to run; 1024
+	Wait     time.Duration // how long a request may wait to run; 1 minute
+	Answer   time.Duration // how long an answer may take; 15 minutes
+	Write    time.Duration // how long a client may take nothing; 30 seconds
+	Alive    time.Duration // how long a stream may be silent; 15 seconds
 	Text     int           // of an answer, in bytes; 16 MiB
 	MaxTime  time.Duration // of a readiness check; 5 seconds
 	MaxToken int           // tokens of an answer whose request states no bound; 0: as many as fit
@@ -110,7 +110,7 @@ type Options struct {
 	Template *engine.Template
 	Backend  Backend
 	Info     ordered.Value // of the model, for /props; null: nothing is known
-	Keys     []string      // one of which a client must have; none: everybody may ask
+	Keys     []string      // a client must have one of them; none: everybody may ask
 	Hosts    []string      // the server's names in requests; "*": any
 	Sealer   *wire.Sealer  // of reasoning that is handed back
 	Limits   Limits
@@ -125,7 +125,7 @@ type Options struct {
 type Server struct {
 	o        Options
 	keys     [][sha256.Size]byte
-	running  chan struct{} // a place for each request that runs
+	running  chan struct{} // holds an element for each request that runs
 	waiting  atomic.Int64
 	budget   *budget
 	conns    *conns
@@ -191,9 +191,9 @@ func (s *Server) Handler() http.Handler {
 	return s.named(mux)
 }
 
-// named refuses requests whose host is not this server: a page of another site may have made its
-// own name mean this machine, and its browser then takes it for a page of this server. An address
-// cannot be taken over so, and no browser leaves the host out.
+// named refuses requests whose host is not a name of this server, against DNS rebinding: a page of
+// another site may make its own name resolve to this machine, and its browser then takes it for a
+// page of this server. That cannot be done with an address, and no browser leaves the host out.
 func (s *Server) named(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -211,11 +211,11 @@ func (s *Server) named(next http.Handler) http.Handler {
 		host = source.Cut(host, maxPath)
 		s.o.Log.Info("misdirected", "host", host, "path", source.Cut(r.URL.Path, maxPath))
 		s.refuse(w, protocolOf(r.URL.Path), &wire.Refusal{Reason: wire.Misdirected,
-			Message: fmt.Sprintf("%q is no name of this server; give it (--host)", host)})
+			Message: fmt.Sprintf("%q is not a name of this server; give it (--host)", host)})
 	})
 }
 
-// protocolOf returns the protocol in whose shape a path is refused.
+// protocolOf returns the protocol in which requests for a path are refused.
 func protocolOf(path string) wire.Protocol {
 	if strings.HasPrefix(path, wire.Messages.Path()) {
 		return wire.Messages
@@ -227,8 +227,8 @@ func status(text string) ordered.Value {
 	return ordered.ObjectOf(ordered.MemberOf("status", ordered.Str(text)))
 }
 
-// Serve answers the connections of a listener until ctx ends; it is called once. Then it takes
-// no more requests, and lets those that run come to their end for as long as grace.
+// Serve answers the connections of a listener until ctx ends; it is called once. Then it takes no
+// more requests, and gives those that run as long as grace to finish.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	server := &http.Server{
@@ -256,7 +256,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	err := server.Shutdown(within)
 	end(errStopping)
 	if err != nil {
-		// the requests end with the error of their protocol now
+		// now the requests end with an error of their protocol
 		last, cancel := context.WithTimeout(context.WithoutCancel(base), time.Second)
 		defer cancel()
 		if server.Shutdown(last) != nil {
@@ -276,7 +276,7 @@ type asked struct {
 	r        *http.Request
 	begun    time.Time
 	body     int64 // bytes that have come
-	marks    int64 // among them
+	marks    int64 // commas, brackets and escapes among them; see arriving.marks
 	held     int64 // of the budget
 
 	// for the log
@@ -301,8 +301,8 @@ func (s *Server) only(method string, p wire.Protocol,
 			w.Header().Set("Allow", method)
 			err = &wire.Refusal{Reason: wire.Method, Message: "use " + method}
 		case len(s.keys) == 0 && !fromHere(r):
-			err = &wire.Refusal{Reason: wire.Unauthorized, Message: "a page of another site asks " +
-				"this server, which has no API keys; give it some (--keys)"}
+			err = &wire.Refusal{Reason: wire.Unauthorized, Message: "the request is from a page " +
+				"of another site, and this server has no API keys; give it some (--keys)"}
 		case !s.knows(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			err = &wire.Refusal{Reason: wire.Unauthorized, Message: "the API key is missing or " +
@@ -341,10 +341,11 @@ func (s *Server) log(a *asked, code int, err error) {
 		"prompt_tokens", a.usage.Prompt, "completion_tokens", a.usage.Completion}
 	var refusal *wire.Refusal
 	if errors.As(err, &refusal) {
-		refusal = wire.AsRefusal(refusal, refusal.Reason) // its excerpts
+		refusal = wire.AsRefusal(refusal, refusal.Reason) // with its texts cut
 		attrs = append(attrs, "reason", refusal.Reason.String(), "param", refusal.Param)
 	}
-	// Clients see no cause; those of these reasons repeat nothing of a request.
+	// Clients see no cause. Causes of these reasons are safe to log: they repeat nothing of a
+	// request.
 	switch {
 	case refusal == nil && err != nil && code != gone:
 		attrs = append(attrs, "cause", source.Cut(err.Error(), maxCause))
@@ -361,8 +362,7 @@ func (s *Server) log(a *asked, code int, err error) {
 	s.o.Log.Info("request", attrs...)
 }
 
-// knows reports whether a request has one of the keys. Every key is compared, and no comparison
-// takes longer for a better guess.
+// knows reports whether a request has one of the keys. Every key is compared, in constant time.
 func (s *Server) knows(r *http.Request) bool {
 	if len(s.keys) == 0 {
 		return true
@@ -379,9 +379,9 @@ func (s *Server) knows(r *http.Request) bool {
 	return found == 1
 }
 
-// fromHere reports whether a request is from a program, or from a page of this very server. A
-// browser sends the origin of the page that asks with each POST: of another site, or of one whose
-// name has come to mean this machine.
+// fromHere reports whether a request is from a program, or from a page of this very server. With
+// each POST a browser sends the origin of the page that asks. A name other than localhost is not
+// trusted, since another site may have made it resolve to this machine.
 func fromHere(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -432,7 +432,7 @@ func (s *Server) read(a *asked) (string, error) {
 		return "", &wire.Refusal{Reason: wire.Late,
 			Message: fmt.Sprintf("the request did not come within %s", s.o.Limits.Read)}
 	case err != nil:
-		return "", &wire.Refusal{Reason: wire.Invalid, Message: "the request breaks off"}
+		return "", &wire.Refusal{Reason: wire.Invalid, Message: "the request's body ends early"}
 	}
 	control.SetReadDeadline(time.Time{})
 	if s.o.LogText {
@@ -442,7 +442,7 @@ func (s *Server) read(a *asked) (string, error) {
 	return body.String(), nil
 }
 
-// place waits for a place among the requests that run. The caller calls leave.
+// place waits until a request may run. The caller calls leave.
 func (s *Server) place(ctx context.Context) (leave func(), err error) {
 	leave = func() { <-s.running }
 	select {
@@ -452,7 +452,7 @@ func (s *Server) place(ctx context.Context) (leave func(), err error) {
 	}
 	if s.waiting.Add(1) > int64(s.o.Limits.Waiting) {
 		s.waiting.Add(-1)
-		return nil, &wire.Refusal{Reason: wire.Busy, Message: "too many requests wait already"}
+		return nil, &wire.Refusal{Reason: wire.Busy, Message: "too many requests are waiting"}
 	}
 	defer s.waiting.Add(-1)
 	patience := time.NewTimer(s.o.Limits.Wait)
@@ -473,7 +473,7 @@ func (s *Server) waited() error {
 		Message: fmt.Sprintf("the request has waited for %s", s.o.Limits.Wait)}
 }
 
-// known reports whether the model of a request is the one that is served.
+// known returns a refusal unless the model of a request is the one that is served.
 func (s *Server) known(name string) error {
 	if name == "" || slices.Contains(s.o.Names, name) {
 		return nil
@@ -515,7 +515,7 @@ func (s *Server) prepare(ctx context.Context, a *asked, body string,
 		most, kept = making(r)
 		if more := need + most - has; more > 0 {
 			if !s.budget.workMore(more) {
-				// Waiting for more while others wait for this would take for ever.
+				// Requests that hold memory while they wait for more could deadlock.
 				s.budget.rest(has)
 				r = nil
 			}
@@ -539,8 +539,8 @@ func (s *Server) prepare(ctx context.Context, a *asked, body string,
 	return &prepared{r, plan, job, leave}, nil
 }
 
-// notTaken is the refusal of a request that Prepare does not take. It says nothing of where the
-// template lies.
+// notTaken is the refusal of a request that Prepare does not take. It does not show the path of the
+// template.
 func (s *Server) notTaken(r *wire.Request, err error) *wire.Refusal {
 	refusal := &wire.Refusal{Reason: wire.Invalid, Err: err}
 	if fault := new(schema.Error); errors.As(err, &fault) {
@@ -578,7 +578,7 @@ func (s *Server) planned(r *wire.Request) (*engine.Plan, Job, error) {
 		}
 		constrain = false
 	}
-	if constrain { // a schema that no grammar can be made of is the client's to know
+	if constrain { // tell the client if no grammar can be made of its schema
 		if _, err := plan.Output.Grammar(); err != nil {
 			return nil, Job{}, &wire.Refusal{Reason: wire.Invalid, Message: err.Error()}
 		}

@@ -15,9 +15,9 @@ const (
 	python = jinja.Python
 )
 
-// objectOf reports whether a call is written as one JSON object, or as a Python dict, that holds
-// the name and all other slots, each of them as a member's whole value. If so, it cuts the
-// spelling's lead and trail to the text outside the object.
+// objectOf returns the object that a call is written as, nil if there is none: one JSON object, or
+// a Python dict, that holds the name and all other slots, each of them as a member's whole value.
+// If there is one, it cuts the spelling's lead and trail to the text outside the object.
 func (a *callsPass) objectOf(s *spelling) *format.Object {
 	inner := observe.Text(s.core)
 	text := s.lead + inner + s.trail
@@ -43,8 +43,8 @@ func (a *callsPass) objectOf(s *spelling) *format.Object {
 	return nil
 }
 
-// readObject reads a JSON object, or a Python dict, at the start of a text and returns its length,
-// 0 if there is none.
+// readObject reads a JSON object, or a Python dict, at the start of a text. It returns the object,
+// its length, 0 if there is none, and the quote of a dict's strings, 0 for JSON.
 func readObject(text string) (ordered.Value, int, byte) {
 	if v, end, err := ordered.ParsePrefix(text); err == nil && v.Kind() == ordered.Object {
 		return v, len(strings.TrimRight(text[:end], format.Space)), 0
@@ -72,9 +72,9 @@ var pythonToJSON = strings.NewReplacer("'", `"`, "True", "true", "False", "false
 type objectReader struct {
 	core   []observe.Atom
 	object *format.Object
-	ids    format.IDs // that the template writes as they are
+	ids    format.IDs // those that the template writes unchanged
 	named  bool
-	// a member that is no slot is made of the call's data, such as a list of the arguments' keys
+	// a member that is not a slot is made of the call's data, such as a list of the arguments' keys
 	// and values
 	mixed bool
 }
@@ -116,8 +116,8 @@ func (r *objectReader) holds(k observe.Kind, text string) bool {
 		func(at observe.Atom) bool { return at.Kind == k && at.Text == text })
 }
 
-// written reports whether something of the conversation stands in a value, as a text or a key or as
-// a part of one: no other call has it, so that it is no constant.
+// written reports whether a string or a key in a value contains something of the conversation:
+// other calls do not have it, so the value is not a constant.
 func (r *objectReader) written(v ordered.Value) bool {
 	of := func(text string) bool {
 		return slices.ContainsFunc(r.core, func(at observe.Atom) bool {
@@ -146,7 +146,7 @@ func (r *objectReader) isArguments(v ordered.Value) bool {
 	return slices.Contains(observe.KeyNeedles[:], key)
 }
 
-// written notes where the call's id is written, and which ids are (T7).
+// written records as evidence that the call's id is written, and which ids are kept (T7).
 func (a *callsPass) written(c *format.Calls) {
 	for _, f := range c.Object.Fields {
 		if f.Slot == format.SlotID {
@@ -155,12 +155,12 @@ func (a *callsPass) written(c *format.Calls) {
 	}
 }
 
-// counted are the ids that a template writes which counts the calls: in a prompt every other id is
-// replaced by such a one.
+// counted are the ids of a template that numbers the calls: in a prompt it replaces every other id
+// by a number.
 var counted = format.IDs{Characters: "0-9", Max: 20}
 
-// numbered makes ids of the numbers in a call's object that count the calls: the model makes them
-// up by counting (T7).
+// numbered turns the numbers in a call's object that count the calls into ids, which the model
+// makes up by counting (T7).
 func (a *callsPass) numbered(c *format.Calls) {
 	n := 0
 	for i := range c.Object.Fields {

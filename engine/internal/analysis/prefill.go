@@ -17,14 +17,14 @@ import (
 var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be told")
 
 // Prefill returns the start of the model's own text: the text after the header in a prompt that was
-// rendered for an input (E9). The prompt may come with its own end, as [observe.OwnEnd] returns it,
-// or without, as ""; with it Prefill rarely needs another render.
+// rendered for an input (E9). end is the prompt's own end, as [observe.OwnEnd] returns it, or "";
+// given the end, Prefill rarely needs another render.
 //
-// The template's own text at the end of the prompt is known from provenance: it is the part that
+// Provenance shows which text at the end of the prompt is the template's own: it is the part that
 // the same input without a generation prompt lacks or, where the template cannot be asked for one,
 // the text after the last byte of the conversation. The header is looked for nowhere else. Where
-// the template goes on with a turn that it has not closed, as after a tool's result, there is no
-// header, and it adds nothing, or the text with which its turns were seen to begin.
+// the template continues a turn that it has not closed, as after a tool's result, there is no
+// header: it adds nothing, or a text with which its turns were seen to begin.
 //
 // An error wraps [ErrTurn] and quotes the end of the prompt.
 func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input,
@@ -72,10 +72,9 @@ func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input,
 	return "", a.unknown(t, own)
 }
 
-// known finds the prefill in a prompt's own end alone. After a question or a result nothing of
-// the model's can stand before its turn in the template's own end of the prompt; where the header
-// is there once, and the text after it is a prefill that the template was seen to write, the turn
-// begins there.
+// known finds the prefill from a prompt's own end alone. After a question or a result that end has
+// no text of the model's. If it has the header once, and the text after the header is a prefill
+// that the template was seen to write, the turn begins there.
 func (a *Analysis) known(in chattemplate.Input, end string) (string, bool) {
 	n, header := len(in.Messages), a.Format.Header
 	if end == "" || a.unasked || n == 0 || strings.Trim(header, format.Space) == "" {
@@ -88,15 +87,14 @@ func (a *Analysis) known(in chattemplate.Input, end string) (string, bool) {
 	return start, ok && !strings.Contains(start, header) && slices.Contains(a.Prefills, start)
 }
 
-// unknown is the error for a prompt that ends with a text of the template's own in which no header
-// is.
+// unknown returns the error for a prompt whose own end has no header.
 func (a *Analysis) unknown(t *chattemplate.Template, own string) error {
 	return fmt.Errorf("%s: %w: the generation prompt is %q, expected the "+
 		"header %q in it", t.Source.Name, ErrTurn, own, a.Format.Header)
 }
 
-// goesOn reports whether an answer would be written directly after a prompt that ends with a text
-// of the template's own.
+// goesOn reports whether an answer would be written directly after a prompt, whose own end must not
+// open reasoning.
 func (a *Analysis) goesOn(t *chattemplate.Template, in chattemplate.Input, prompt,
 	own string) bool {
 	said := ordered.Str(observe.ContentNeedle)
@@ -111,7 +109,8 @@ func (a *Analysis) goesOn(t *chattemplate.Template, in chattemplate.Input, promp
 		(open == "" || !strings.Contains(own, open))
 }
 
-// afterHeader cuts the header off a text of the template's own, and reports whether it is there.
+// afterHeader returns the part of a text of the template's own after the header, and whether the
+// header is there.
 func (a *Analysis) afterHeader(own string) (string, bool) {
 	if _, rest, ok := strings.Cut(own, a.Format.Header); ok {
 		return rest, true

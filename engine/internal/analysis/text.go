@@ -16,8 +16,8 @@ const maxMarker = 80
 
 // splitMarkers cuts a literal into markers and the texts between them. A marker is a bracketed
 // word, <...> or [...] or <<...>>, without white space at its start and without a bracket inside,
-// or a word between two glyphs of a kind, ⁂...⁂ or ##...##; everything else is cut into runs of
-// white space, words (letters, digits and underscores, of one script each) and single signs.
+// or a word between two equal runs of a glyph, ⁂...⁂ or ##...##. Everything else is cut into runs
+// of white space, words (letters, digits and underscores, of one script each) and single signs.
 func splitMarkers(s string) []string { return slices.Collect(eachPiece(s)) }
 
 // eachPiece yields the pieces of [splitMarkers] one by one: a loop that ends early leaves the rest
@@ -70,8 +70,8 @@ func bracketedAt(s string) int {
 	return 0
 }
 
-// bracketsAt returns the bracket, or the two of a kind, at the start of s and the brackets that
-// close them; "" where there is none.
+// bracketsAt returns the bracket at the start of s, or two if it is doubled, and the brackets that
+// close it; "" where there is none.
 func bracketsAt(s string) (open, shut string) {
 	r, size := utf8.DecodeRuneInString(s)
 	i := strings.IndexRune(format.OpenBrackets, r)
@@ -91,12 +91,13 @@ func isBracket(r rune) bool {
 		strings.ContainsRune(format.ShutBrackets, r)
 }
 
-// One of fences, signs of ASCII, on both sides of a word makes a marker; of doubleFences it takes
-// two. The other signs are quotes, brackets and the punctuation of JSON and code.
+// A word between two of the same ASCII signs is a marker: one of fences on each side is enough, of
+// doubleFences there must be two. The other signs are quotes, brackets and the punctuation of JSON
+// and code.
 const fences, doubleFences = "|#@%~*$^", "=-!+:"
 
 // fencedAt returns the length of the marker at the start of s that the same glyphs open and close,
-// or 0. There must be a sign at the start.
+// or 0. s must start with a sign.
 func fencedAt(s string) int {
 	if isBracket(firstRune(s)) {
 		return 0
@@ -127,8 +128,8 @@ func firstRune(s string) rune {
 	return r
 }
 
-// glyphAt returns the length of the character at the start of s with all that is drawn in one with
-// it: marks, variation selectors, and the characters that a joiner joins (UAX 29, without its
+// glyphAt returns the length of the grapheme cluster at the start of s: a character with its marks
+// and variation selectors, and the characters that a joiner joins to it (UAX 29, without its
 // tables).
 func glyphAt(s string) int {
 	joined := true
@@ -165,8 +166,8 @@ func plainAt(s string) int {
 	return len(s)
 }
 
-// scripts are the ones in which words are told apart: a word is written in one of them, so that
-// another begins where the script changes.
+// scripts are the ones that separate words: a word is written in one of them, so that another
+// begins where the script changes.
 var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic,
 	unicode.Devanagari, eastern, unicode.Hebrew, unicode.Thai}
 
@@ -185,8 +186,8 @@ func rangetable(tables ...*unicode.RangeTable) *unicode.RangeTable {
 	return all
 }
 
-// scriptOf returns the script of a letter, nil for all that stands in words of any: digits, marks,
-// the underscore.
+// scriptOf returns the script of a letter, nil for what may be in words of any script: digits,
+// marks, the underscore.
 func scriptOf(r rune) *unicode.RangeTable {
 	switch {
 	case r < utf8.RuneSelf:
@@ -233,16 +234,16 @@ func isWordRune(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Cf)
 }
 
-// divide divides the text between two like things: the close of the first, a separator, the open of
-// the second. The first thing's lead shows the open, the text after the last one shows the close.
-// Where the two overlap, white space goes to the open; a marker does so where all calls begin with
-// it (it then precedes every tag), or where the open is nothing else, and to the close elsewhere
-// (it then ends every tag). inner is the part of the text after that precedes the turn's end, where
-// that is known.
+// divide divides the text between two items of a kind: the close of the first, a separator, the
+// open of the second. The lead of the first item shows the open; the text behind the last one shows
+// the close. Where the two overlap, white space goes to the open. So does a marker where all calls
+// begin with it, since it then precedes every tag, or where the open is nothing else; elsewhere it
+// ends every tag and goes to the close. inner is the part of behind that precedes the turn's end,
+// where that is known.
 func divide(lead, between, behind, opening string, inner ...string) (open, sep, close string) {
 	open, close = source.CommonSuffix(lead, between), source.CommonPrefix(between, behind)
 	if close+open == between && !onlySpace(open) && !onlySpace(close) {
-		return open, "", close // they meet, so that neither is cut in a word
+		return open, "", close // they meet, so neither is cut inside a word
 	}
 	open = snapStart(open, lead, between)
 	for _, s := range inner {
@@ -272,7 +273,7 @@ func divide(lead, between, behind, opening string, inner ...string) (open, sep, 
 }
 
 // snapEnd shortens a common prefix so that it does not end inside a marker of any of the texts that
-// it begins. Where one of the texts ends with it, its end is seen and no guess: then it may end
+// it begins. If it is the whole of one text, its end is seen rather than guessed: then it may end
 // inside a word of the others, since words need nothing between them.
 func snapEnd(prefix string, texts ...string) string {
 	seen := slices.Contains(texts, prefix)
@@ -309,7 +310,7 @@ func snapStart(suffix string, texts ...string) string {
 	return suffix
 }
 
-// isWhole reports whether a piece is one which a cut would split in the middle.
+// isWhole reports whether a piece must not be cut: it is a marker or a word.
 func isWhole(piece string) bool { return piece != "" && (markerAt(piece) > 0 || isWord(piece)) }
 
 func isWord(piece string) bool { return piece != "" && classAt(piece) == word }
@@ -319,8 +320,7 @@ func pieces(s string) []string {
 	return slices.DeleteFunc(splitMarkers(s), func(p string) bool { return onlySpace(p) })
 }
 
-// cutPieces returns the first part of s that holds n pieces, with the white space after it that
-// belongs to no later one.
+// cutPieces cuts s after its first n pieces and the white space that follows them.
 func cutPieces(s string, n int) (string, string) {
 	pos := 0
 	for p := range eachPiece(s) {
@@ -335,7 +335,7 @@ func cutPieces(s string, n int) (string, string) {
 	return s[:pos], s[pos:]
 }
 
-// onlyMarkers reports whether a literal is made of bracketed markers and white space.
+// onlyMarkers reports whether a literal is made of markers and white space.
 func onlyMarkers(s string) bool {
 	ps := pieces(s)
 	return len(ps) > 0 && !slices.ContainsFunc(ps, func(p string) bool { return markerAt(p) == 0 })
@@ -359,9 +359,8 @@ func leadingSpace(texts []string) string {
 	return shared[:len(shared)-len(strings.TrimLeft(shared, format.Space))]
 }
 
-// cutStart returns the length of a text's prefix that is the given one, or, where it is not there
-// to the byte, the same except for white space. White space after a prefix of the latter kind is
-// not part of it.
+// cutStart returns the length of the prefix of a text that is start, exactly or, failing that,
+// except for white space. White space after a prefix of the second kind is not part of it.
 func cutStart(text, start string) (int, bool) {
 	if strings.HasPrefix(text, start) {
 		return len(start), true
@@ -403,10 +402,10 @@ func cutMarkers(s string, n int) string {
 	return s[:pos]
 }
 
-// sentence is how many words in a row make one, with blanks between them.
+// sentence is how many words in a row, with single blanks between them, make a sentence.
 const sentence = 4
 
-// hasSentence reports whether a text has so many words in a row as no marker has.
+// hasSentence reports whether a text has more words in a row than any marker.
 func hasSentence(s string) bool {
 	words := 0
 	for p := range eachPiece(s) {
@@ -477,12 +476,12 @@ func isClosing(marker string) bool {
 		len(words) > 1 && (closes(words[0]) || closes(words[len(words)-1]))
 }
 
-// opposites are words that make an opening marker and the closing one.
+// opposites are pairs of words that distinguish an opening marker from the closing one.
 var opposites = [...][2]string{{"start", "end"}, {"begin", "end"}, {"open", "close"}}
 
-// mirrors returns the markers that may close an opening marker or open for a closing one: with the
-// opposite word, if there is more to the marker than this word, and with a slash or without it. The
-// likely one is first.
+// mirrors returns the markers that may close an opening marker or open a closing one: with the
+// opposite word, if there is more to the marker than this word, and with a slash added or removed.
+// The likeliest is first.
 func mirrors(marker string) []string {
 	text := format.Mark(marker).Text
 	var found []string
@@ -510,7 +509,7 @@ func mirrors(marker string) []string {
 	return found
 }
 
-// mirror returns the likely one of a marker's mirrors; "" where it has none.
+// mirror returns the likeliest of a marker's mirrors; "" where it has none.
 func mirror(marker string) string {
 	if all := mirrors(marker); len(all) > 0 {
 		return all[0]
@@ -537,8 +536,8 @@ func wordAt(marker, word string) int {
 	return at
 }
 
-// closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if
-// it does not.
+// closedAt returns where the mirror of an open ends in a literal that begins with it, after white
+// space; 0 if it does not.
 func closedAt(literal, open string) int {
 	text := strings.TrimLeft(literal, format.Space)
 	for _, m := range mirrors(open) {

@@ -8,7 +8,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// needs finds the template's demands on requests that the probes of the ladder meet tacitly.
+// needs finds what the template requires of requests that every probe of the ladder happens to
+// meet.
 func (o *Observer) needs() {
 	o.textValues()
 	o.laterContent()
@@ -17,8 +18,8 @@ func (o *Observer) needs() {
 	o.toolMembers()
 }
 
-// textValues decides whether arguments that are no strings must be given as their JSON text: the
-// template fails on a number and takes its text, as one does that joins a value to others.
+// textValues decides whether arguments that are not strings must be given as their JSON text: the
+// template fails on a number but takes its text, as a template does that concatenates values.
 func (o *Observer) textValues() {
 	if o.Turns.Called == nil || !o.Facts.ObjectArguments {
 		return
@@ -36,8 +37,8 @@ func (o *Observer) textValues() {
 	o.Facts.Needs.TextValues = o.texts
 }
 
-// laterContent looks at null content where the message with the calls is not the last one: a
-// template may refuse or print it there alone.
+// laterContent tests null content where the message with the calls is not the last one: a template
+// may refuse null or print it only there.
 func (o *Observer) laterContent() {
 	n := &o.Facts.Needs
 	if o.Turns.Called == nil || n.EmptyContent {
@@ -57,7 +58,7 @@ func (o *Observer) laterContent() {
 	}
 }
 
-// resultName decides whether a result must say the name of the function: the template writes it, or
+// resultName decides whether a tool result must name its function: the template writes the name, or
 // fails without it.
 func (o *Observer) resultName() {
 	if o.Turns.Called == nil {
@@ -71,8 +72,8 @@ func (o *Observer) resultName() {
 		})
 }
 
-// typedBesideTools decides whether a user's typed content is written where the template describes
-// tools in the user's message.
+// typedBesideTools decides whether a user's content must be a string where the template describes
+// the tools in the user's message: there it writes a string but no typed content.
 func (o *Observer) typedBesideTools() {
 	if !o.Facts.Tools || !o.Facts.TypedContent || !o.Facts.StringContent ||
 		o.Facts.Needs.ToolsSystem {
@@ -120,8 +121,8 @@ func (o *Observer) toolMembers() {
 	})
 }
 
-// refuses reports whether the template fails on a conversation that it has rendered, once that is
-// changed.
+// refuses reports whether a change makes the template fail on a conversation that it has rendered.
+// Reaching a limit does not count.
 func (o *Observer) refuses(r *Rendering, change func(*chattemplate.Input)) bool {
 	if r.Err != nil {
 		return false
@@ -132,8 +133,8 @@ func (o *Observer) refuses(r *Rendering, change func(*chattemplate.Input)) bool 
 	return err != nil && jinja.Class(err) != "LimitError"
 }
 
-// preserved finds the variables under which earlier turns keep their reasoning: none where they
-// always do. Of several settings it takes the one that changes least besides.
+// preserved finds the variables that make earlier turns keep their reasoning: none where they
+// always do. Of several settings it takes the one that changes the fewest other prompts.
 func (o *Observer) preserved() {
 	if o.Facts.PreserveReasoning || o.Turns.Thought == nil {
 		return
@@ -159,7 +160,8 @@ func (o *Observer) preserved() {
 		if !kept.Shows(Reasoning) {
 			continue
 		}
-		// in the text of a question, and of an answer with reasoning that is the last message
+		// changes is 1 plus the number of prompts that the setting changes: of a question, and of
+		// an answer with reasoning that is the last message.
 		changes := 1
 		for _, p := range []Probe{{Plain: true, Generate: true}, o.Turns.Thought.Probe} {
 			if under(p).String != o.Observe(p).String {
@@ -173,7 +175,7 @@ func (o *Observer) preserved() {
 	}
 }
 
-// effort decides whether some value of reasoning_effort changes the prompt: as it is, under the
+// effort decides whether any value of reasoning_effort changes the prompt: on its own, with the
 // variables under which reasoning is written, or with a flag switched on.
 func (o *Observer) effort() {
 	if !slices.Contains(o.template.Names(), effortName) {
@@ -199,8 +201,8 @@ func (o *Observer) effort() {
 
 const effortName = "reasoning_effort"
 
-// heedsEffort reports whether, under some variables, a value of reasoning_effort changes the
-// prompt: one of the usual, or one that the template compares it with.
+// heedsEffort reports whether, with the given variables, a value of reasoning_effort changes the
+// prompt: one of the usual values, or one that the template compares it with.
 func (o *Observer) heedsEffort(under []ordered.Member) bool {
 	asked := Probe{Plain: true, Generate: true, Kwargs: under}
 	values := []string{"low", "medium", "high"}

@@ -15,9 +15,9 @@ import (
 type Info struct {
 	Architecture string
 	Name         string
-	// elements of the tensors in this file; a split model's other parts have theirs
+	// elements of the tensors in this file, without those in a split model's other parts
 	Parameters    uint64
-	ContextLength uint64 // in tokens; 0: not said
+	ContextLength uint64 // in tokens; 0: not given
 	// FileType is the type of most tensors, such as "Q4_K_M". Where the file names none, it is the
 	// type that takes the most bytes; "" where there is no tensor.
 	FileType  string
@@ -25,13 +25,13 @@ type Info struct {
 	BOS, EOS  Token
 	Templates []Template // the default one first, the named ones sorted
 	Split     Split
-	// Problems are contradictions that do not keep a model from being read, in words for people.
+	// Problems describes contradictions that do not keep a model from being read, for people.
 	Problems []string
 }
 
 // Token is a special token.
 type Token struct {
-	ID   int64  // -1: not said
+	ID   int64  // -1: not given
 	Text string // "" where the vocabulary has no such token
 	// Add reports whether the tokenizer adds it to every prompt; Said, whether the file says so at
 	// all.
@@ -40,7 +40,7 @@ type Token struct {
 
 // Template is a chat template in a model.
 type Template struct {
-	Name string // "" of the default one
+	Name string // "" for the default one
 	Text string
 }
 
@@ -77,8 +77,8 @@ const (
 	architectureKey = "general.architecture"
 )
 
-// Info reads the model's description of itself. It fails where a key that it needs has another type
-// than it must have; keys that are not there are left at their zero value.
+// Info reads the model's description of itself. It fails if a key that it needs has the wrong type.
+// A missing key is not an error.
 func (f *File) Info() (*Info, error) {
 	q := &query{file: f}
 	i := &Info{
@@ -161,7 +161,7 @@ func (q *query) fileType() string {
 	return name
 }
 
-// templates reads all templates, and compares the list of names with them.
+// templates reads all templates, and checks the list of names against them.
 func (q *query) templates() []Template {
 	var templates []Template
 	if text, ok := get(q, templateKey, "a text", Value.Text); ok {
@@ -257,8 +257,8 @@ func (q *query) token(name string) Token {
 	return t
 }
 
-// PartName returns the file name of a part of a split model, counted from 0, from the name of any
-// part: "x-00001-of-00003.gguf". It is false where the name is not that of a part of so many.
+// PartName returns the file name of part no of a split model, counted from 0, given the name of any
+// part: "x-00001-of-00003.gguf". It returns false if name is not that of one of count parts.
 func PartName(name string, no, count uint64) (string, bool) {
 	const tail = "-00001-of-00001.gguf"
 	if len(name) < len(tail) || count == 0 || count > 99999 || no >= count {

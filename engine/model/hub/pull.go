@@ -8,17 +8,17 @@ import (
 	"github.com/goassay/assay/engine/model/patience"
 )
 
-// PullOptions are the questions that a pull asks on its way. The functions may be nil.
+// PullOptions are the callbacks and the lock of a pull. The functions may be nil.
 type PullOptions struct {
-	// Judge is the gate: it looks at the model, or its first part, before it is shown to the world.
-	// An error rejects it.
+	// Judge is the gate: it looks at the model, or its first part, before it is in a snapshot of
+	// the cache. An error rejects it.
 	Judge func(path string) error
 	// Hint looks at the template that the Hub shows, before the download. Its error becomes a
 	// warning, never a verdict (M1).
 	Hint     func(Hint) error
 	Progress func(Progress)
 	Warn     func(string)
-	// Lock lists exactly the files that must come; nil: whatever the reference names.
+	// Lock lists exactly the files to pull; nil: whatever the reference names.
 	Lock *Lock
 }
 
@@ -27,7 +27,7 @@ type Pulled struct {
 	Repo   *Repo
 	Files  []File   // the parts in order
 	Paths  []string // where they are, in the same order
-	Cached bool     // all was there before
+	Cached bool     // all files were there before
 	Lock   *Lock    // without templates, which the package does not read
 }
 
@@ -53,10 +53,10 @@ func (r *Rejected) Error() string {
 // Unwrap returns the gate's reason.
 func (r *Rejected) Unwrap() error { return r.Err }
 
-// Pull brings a model into the cache (M2): it resolves the revision, chooses the files, makes sure
-// that they may be read, downloads the missing ones, compares them with the listing's promise, asks
-// the gate, and shows them to the world. Of a split model the gate sees the first part before the
-// others come. A rejected model is a [Rejected].
+// Pull brings a model into the cache (M2): it resolves the revision, chooses the files, checks that
+// they may be read, downloads the missing ones, checks them against the listing, asks the gate, and
+// links them into the snapshot. Of a split model the gate sees the first part before the others are
+// downloaded. The error for a rejected model is a [Rejected].
 func (c *Client) Pull(ctx context.Context, ref Ref, o PullOptions) (*Pulled, error) {
 	ctx = patience.With(ctx)
 	p := &puller{Client: c, options: o}
@@ -84,7 +84,7 @@ type puller struct {
 	options PullOptions
 	repo    *Repo
 	files   []File
-	cached  bool   // all of it was there before
+	cached  bool   // all files were there before
 	checked []bool // the files whose SHA-256 was computed on the way
 }
 
@@ -110,7 +110,7 @@ func (p *puller) find(ctx context.Context, ref Ref) (err error) {
 	return err
 }
 
-// admit makes sure, before anything is downloaded, that all of it may be, and gives the hint.
+// admit checks, before anything is downloaded, that all files may be read, and gives the hint.
 func (p *puller) admit(ctx context.Context) (err error) {
 	p.cached = true
 	for i, f := range p.files {
@@ -164,7 +164,7 @@ func (p *puller) fetchOne(ctx context.Context, i int, f File) error {
 	return p.keep(p.repo, f, s)
 }
 
-// reject puts a rejected file away.
+// reject moves a rejected file into quarantine, unless it was in the cache before.
 func (p *puller) reject(f File, s *staged, cause error) error {
 	r := &Rejected{What: p.repo.named(f.Name), Path: s.path, Cached: s.place == inCache, Err: cause}
 	if r.Cached {
@@ -178,7 +178,7 @@ func (p *puller) reject(f File, s *staged, cause error) error {
 	return r
 }
 
-// show makes the links and the ref.
+// show checks the files against the lock, and makes the links and the ref.
 func (p *puller) show() (*Pulled, error) {
 	done := &Pulled{Repo: p.repo, Files: p.files, Cached: p.cached}
 	if lock := p.options.Lock; lock != nil {
@@ -203,7 +203,7 @@ func (p *puller) show() (*Pulled, error) {
 	return done, err
 }
 
-// shown is where the snapshot has a file, linked unless it is there.
+// shown returns the path of a file in the snapshot; it links the file if it is not there.
 func (p *puller) shown(f File) (string, error) {
 	path := p.snapshotPath(p.repo.ID, p.repo.Commit, f.Name)
 	if p.cachedPath(p.repo, f) == path {

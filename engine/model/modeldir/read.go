@@ -15,11 +15,11 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// reader fills a folder.
+// reader reads a model's folder into a Folder.
 type reader struct {
 	*Folder
 	fsys fs.FS
-	full bool // there are as many templates as may be
+	full bool // the problem of too many templates is reported
 }
 
 func (r *reader) problem(file string, err error) {
@@ -31,8 +31,8 @@ func (r *reader) problem(file string, err error) {
 	r.Problems = append(r.Problems, Problem{file, err})
 }
 
-// open opens a regular file; a link to one is as good. Other files are not opened at all: opening a
-// pipe waits for its other end.
+// open opens a regular file, or a link to one. Other files are not opened at all: opening a pipe
+// waits for its other end.
 func (r *reader) open(file string) (fs.File, int64, error) {
 	info, err := fs.Stat(r.fsys, file)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *reader) open(file string) (fs.File, int64, error) {
 	return f, info.Size(), err
 }
 
-// text reads a file of at most so many bytes. It is false where there is none, or a problem.
+// text reads a file of at most limit bytes. If it cannot, it records a problem and returns false.
 func (r *reader) text(file string, limit int64) (string, bool) {
 	f, _, err := r.open(file)
 	if err != nil {
@@ -139,8 +139,7 @@ func (r *reader) tokenizer(names []string) {
 	if !slices.Contains(names, TokensMap) {
 		return
 	}
-	// The map is of a time before added_tokens_decoder: where that is there, the map is not looked
-	// at.
+	// The map dates from before added_tokens_decoder, and is ignored where that is present.
 	if _, newer := config.Get("added_tokens_decoder"); newer {
 		return
 	}
@@ -190,7 +189,7 @@ func tokensOf(file string, v ordered.Value) Tokens {
 	return Tokens{file, tokenText(v.At("bos_token")), tokenText(v.At("eos_token"))}
 }
 
-// tokenText reads a special token, a text or an object with its content.
+// tokenText reads a special token, a string or an object with the string as its content.
 func tokenText(v ordered.Value) string {
 	if v.Kind() == ordered.Object {
 		return v.At("content").Text()
@@ -214,12 +213,12 @@ func (r *reader) object(file, text string) (ordered.Value, bool) {
 	return v, true
 }
 
-// maxProblems is how many problems of one list of templates are told: to find the place of each
-// takes another look at the file.
+// maxProblems bounds the problems that are reported for one list of templates: finding the place of
+// each takes another pass over the file.
 const maxProblems = 100
 
-// named reads the value of "chat_template": a text, an object of names and texts, or a list of
-// objects with both.
+// named reads the value of "chat_template": a string, an object of names and strings, or a list of
+// objects with a name and a template.
 func (r *reader) named(file, text string, config ordered.Value) {
 	v, ok := config.Get("chat_template")
 	if ok {
@@ -282,9 +281,9 @@ func (r *reader) named(file, text string, config ordered.Value) {
 	}
 }
 
-// offset finds where in a valid JSON text the value at a path of keys (string) and indices (int)
-// begins; where there is none, the place of the value that would hold it. Of a key that is there
-// twice it returns the first place.
+// offset returns where in a valid JSON text the value at a path of keys (string) and indices (int)
+// begins. If there is none, it returns the start of the value that would hold it. For a key that
+// occurs twice it returns the first place.
 func offset(text string, keys ...any) int {
 	d := json.NewDecoder(strings.NewReader(text))
 	at := 0
@@ -300,7 +299,8 @@ func offset(text string, keys ...any) int {
 	}
 }
 
-// enter moves a decoder that stands after the bracket of an array or object to the value of a key.
+// enter moves a decoder from just after the opening bracket of an array or object to the value of a
+// key.
 func enter(d *json.Decoder, key any) bool {
 	for i := 0; d.More(); i++ {
 		found := key == any(i)
@@ -322,7 +322,7 @@ func enter(d *json.Decoder, key any) bool {
 	return false
 }
 
-// modelFiles returns the model files among names: of a split model the first part.
+// modelFiles returns the model files among names, of a split model only the first part.
 func modelFiles(names []string) []string {
 	var files []string
 	for _, name := range names {
@@ -333,7 +333,7 @@ func modelFiles(names []string) []string {
 	return files
 }
 
-// laterPart reports whether a name is that of a part of a split model, and not the first.
+// laterPart reports whether a name is that of a part of a split model other than the first.
 func laterPart(name string) bool {
 	var no, count uint64
 	tail := name[max(0, len(name)-len("-00001-of-00001.gguf")):]
@@ -365,8 +365,8 @@ func (r *reader) models(files []string, o Options) {
 	}
 }
 
-// model reads a model file. One without vocabulary, such as a projector of images, can have no
-// template and is left out.
+// model reads a model file. One without vocabulary and templates, such as an image projector, is
+// left out, and so is a later part of a split model.
 func (r *reader) model(file string) {
 	f, size, err := r.open(file)
 	if err != nil {
@@ -399,9 +399,9 @@ func (r *reader) model(file string) {
 	}
 }
 
-// tokens gives each template the special tokens that go with it: a model file's are its own; the
-// others have those of the tokenizer's files, and where these give none those of the first model
-// file.
+// tokens gives each template its special tokens. A template of a model file has those of that file.
+// Any other has those of the tokenizer's files or, where these give none, of the first model file
+// that does.
 func (r *reader) tokens() {
 	for i := range r.Templates {
 		t := &r.Templates[i]

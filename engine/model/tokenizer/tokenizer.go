@@ -32,18 +32,18 @@ const (
 	GenerationFile = "generation_config.json"
 )
 
-// maxVocabulary bounds each of those files, in bytes: the largest known tokenizer.json has 34 MB.
+// maxVocabulary bounds each of those files, in bytes: the largest known tokenizer.json is 34 MB.
 const maxVocabulary = 128 << 20
 
-// ErrNoVocabulary is why there is no vocabulary: nothing names the added tokens.
+// ErrNoVocabulary reports that nothing names the added tokens.
 var ErrNoVocabulary = errors.New("no tokenizer.json, no tokenizer_config.json and no GGUF file")
 
-// ErrNoTexts is why there are no texts of tokens: only the added tokens are named.
+// ErrNoTexts reports that the texts of tokens are not known: only the added tokens are named.
 var ErrNoTexts = errors.New("there is no tokenizer.json and no GGUF file, which spell the tokens")
 
 // Vocabulary reads the added tokens of a tokeniser: of a model folder, of a GGUF file, or of one of
-// the JSON files of a folder. A file named tokenizer.json or tokenizer_config.json is read with
-// those that stand beside it; one of another name is a tokenizer.json.
+// the JSON files of a folder. A file named tokenizer.json or tokenizer_config.json is read with the
+// others beside it; a file of another name is taken for a tokenizer.json.
 func Vocabulary(path string) (*engine.Vocabulary, error) {
 	s, err := open(path)
 	switch {
@@ -135,7 +135,7 @@ func readText(path string) (string, error) {
 	return string(text), err
 }
 
-// ofFile reads something of a GGUF.
+// ofFile opens a GGUF and returns what read reads from it.
 func ofFile[T any](path string, read func(*gguf.File) (*T, error)) (*T, error) {
 	f, file, err := gguf.OpenFile(path)
 	if err != nil {
@@ -159,8 +159,8 @@ const (
 // stopKeys are the keys of a GGUF that name tokens which end a generation.
 var stopKeys = []string{"eos", "eot", "eom"}
 
-// VocabularyOf reads the added tokens of a GGUF: its control tokens, which are special, and those
-// that its maker has defined.
+// VocabularyOf reads the added tokens of a GGUF: its control and unknown tokens, which are special,
+// and its user-defined tokens.
 func VocabularyOf(f *gguf.File) (*engine.Vocabulary, error) {
 	texts, types, err := tokens(f)
 	if err != nil {
@@ -222,12 +222,12 @@ func array(f *gguf.File, key string) (*gguf.Array, error) {
 	}
 	a, ok := p.Value.Array()
 	if !ok {
-		return nil, fmt.Errorf("%s is no array", key)
+		return nil, fmt.Errorf("%s is not an array", key)
 	}
 	return a, nil
 }
 
-// TextsOf reads the bytes of a GGUF's tokens. The file names the kind of its vocabulary, which says
+// TextsOf reads the bytes of a GGUF's tokens. The kind of vocabulary that the file names decides
 // how they are spelt.
 func TextsOf(f *gguf.File) (*vocab.Texts, error) {
 	spelt, types, err := tokens(f)
@@ -242,8 +242,8 @@ func TextsOf(f *gguf.File) (*vocab.Texts, error) {
 			name)
 	}
 	if types.Len != spelt.Len {
-		return nil, fmt.Errorf("%d tokens and %d types of tokens; expected as many of one as of "+
-			"the other", spelt.Len, types.Len)
+		return nil, fmt.Errorf("%d tokens and %d types of tokens; expected equally many", spelt.Len,
+			types.Len)
 	}
 	var kinds []int64
 	for v, err := range types.All() {
@@ -269,7 +269,7 @@ func TextsOf(f *gguf.File) (*vocab.Texts, error) {
 	return vocab.NewTexts(texts), nil
 }
 
-// spellings has how a GGUF's kinds of vocabularies spell tokens.
+// spellings has the functions that decode the tokens of each kind of vocabulary in a GGUF.
 var spellings = map[string]func(string) string{
 	"gpt2":   vocab.ByteLevel,
 	"llama":  vocab.SentencePiece,

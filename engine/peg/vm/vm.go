@@ -3,27 +3,27 @@
 // # Model
 //
 // A [Machine] is a pure function of the program and the text: how the text is cut into pieces
-// changes when events are handed out, never which, once those that touch are put together. It has
+// changes when events are handed out, never which, once adjacent ones are merged. It has
 //
 //   - pc, the place in the code, and pos, the place in the text;
 //   - one stack of frames: backtrack entries, calls, loops, regions, Trys (LPeg's stack, with three
 //     more kinds of frame);
-//   - the log of events that have not left;
+//   - the log of events that have not been handed out;
 //   - the bytes that may be needed again: those from the oldest entry or logged text on.
 //
 // # Streaming
 //
 // Write runs until the program is decided or the text known so far is used up. An instruction that
-// needs a byte that has not arrived suspends and goes on there with the next Write, with its own
-// progress kept, so that no byte is looked at again because of where a piece ended. Only Close
-// reports that nothing follows (E12).
+// needs a byte that has not arrived suspends, and the next Write resumes it with its progress kept,
+// so that cutting the text causes no byte to be read again. Only Close says that nothing follows
+// (E12).
 //
-// Events leave by one rule (E13): events logged before the oldest backtrack entry leave at the end
-// of the Write; with no entry all leaves. Going back to an entry cuts the log to its length when
-// the entry was made, and the oldest entry's is the least, so an event that has left is never taken
-// back. (Try frames are no entries: they leave the log alone.) Besides, the machine keeps the
-// beginning of a UTF-8 sequence at the end of the piece, so that no text ends inside a character
-// that the text has whole.
+// Events are handed out by one rule (E13): at the end of a Write, those logged before the oldest
+// backtrack entry; with no entry, all. Going back to an entry cuts the log to its length when the
+// entry was made, and the oldest entry's is the least, so an event that was handed out is never
+// taken back. (Try frames are not entries: they leave the log alone.) Besides, the machine keeps
+// the beginning of a UTF-8 sequence at the end of the piece, so that no event ends inside a
+// character that the text has whole.
 //
 // # Complexity
 //
@@ -34,9 +34,8 @@
 //
 // # Limits
 //
-// See [Limits]. A limit that is hit is a failure at that place, like any other, which the program
-// handles as it handles those (a tentative span becomes plain text); [Machine.Err] tells that it
-// happened.
+// See [Limits]. Reaching a limit is a failure at that place like any other, and the program handles
+// it as one (a tentative span becomes plain text); [Machine.Err] reports it.
 //
 // # Stability
 //
@@ -56,11 +55,11 @@ type Limits struct {
 	// Held is how many bytes after the oldest backtrack entry can be read, 1 MiB by default: a
 	// tentative span is that long at most.
 	Held int
-	// Depth is how many frames can be on the stack, 10,000 by default: about a third as deep can
-	// rules nest.
+	// Depth is how many frames can be on the stack, 10,000 by default. Rules can nest about a third
+	// as deep.
 	Depth int
-	// Rereads is how often the bytes after the oldest entry may be read again by going back, on
-	// average, 64 by default (and 65,536 bytes in any case).
+	// Rereads is how many times on average the bytes after the oldest entry may be read again after
+	// going back, 64 by default. 65,536 bytes are allowed in any case.
 	Rereads int
 }
 
@@ -85,7 +84,7 @@ func (e *LimitError) Error() string {
 // Step is an entry of a trace: an instruction about to run, or to go on after a suspension.
 type Step struct {
 	PC    int // index into Program.Code
-	Pos   int // the position
+	Pos   int // place in the text
 	Depth int // frames on the stack
 }
 
@@ -109,9 +108,9 @@ type Machine struct {
 	pc    int32
 	pos   int
 	stack []frame
-	// bottom is the index of the oldest backtrack entry, -1 if there is none, and limit where its
-	// cap is. work counts bytes read again since it was made, far is the farthest failure of the
-	// innermost region.
+	// bottom is the index of the oldest backtrack entry, -1 if there is none. Since that was made,
+	// work counts bytes read again, and top is the farthest position from which the machine went
+	// back; at limit reading fails. far is the farthest failure of the innermost region.
 	bottom, limit int
 	work, top     int
 	far           int
@@ -133,7 +132,7 @@ type Machine struct {
 	first  int
 	arena  []byte // the text of those that have text of their own
 	events []peg.Event
-	// Where the text of the last event is, and in the arena its end.
+	// Where the text of the last event is and, for text in the arena, its end.
 	lastFrom uint8
 	lastHi   int
 	scans    []peg.Scanner
@@ -240,7 +239,7 @@ func (m *Machine) Write(piece []byte) peg.Status {
 	return m.status
 }
 
-// fresh takes back the events that the last call handed out.
+// fresh drops the events that the last call handed out.
 func (m *Machine) fresh() {
 	m.events = m.events[:0]
 	if m.bottom < 0 { // no event with text of its own is left, nor an entry that remembers one
@@ -248,7 +247,7 @@ func (m *Machine) fresh() {
 	}
 }
 
-// Close reports whether the text is complete and runs to the end. The status is then Match or Fail.
+// Close says that the text is complete, and runs to the end. The status is then Match or Fail.
 func (m *Machine) Close() peg.Status {
 	m.fresh()
 	if m.done || m.closed {
@@ -271,7 +270,7 @@ func (m *Machine) Offset() int { return m.pos }
 // Status returns the status that the last Write or Close returned.
 func (m *Machine) Status() peg.Status { return m.status }
 
-// Held describes how many bytes the machine keeps for later.
+// Held returns how many bytes the machine keeps for later.
 func (m *Machine) Held() int { return len(m.buf) }
 
 // Err returns a *LimitError for the first limit that was hit, nil if none was.
@@ -318,9 +317,9 @@ func (m *Machine) text(k peg.Kind, off, end int) {
 	}
 }
 
-// next makes the log longer by an entry, all of whose fields that its from uses are still to be
-// set. They are set in place, here and in handOut, since one call per token spends most of its time
-// in copying records that have just been put together.
+// next appends an entry to the log. The caller sets all of its fields that its from uses. They are
+// set in place, here and in handOut: otherwise a Write per token would spend most of its time
+// copying records that have just been put together.
 func (m *Machine) next() *entry {
 	n := len(m.log)
 	if n == cap(m.log) {
@@ -365,7 +364,7 @@ func (m *Machine) release() {
 	}
 }
 
-// handOut makes an event of a logged one, or a longer one of the last.
+// handOut makes an event of a logged one, or extends the last event by it.
 func (m *Machine) handOut(e *entry) {
 	if n := len(m.events); n > 0 {
 		last := &m.events[n-1]
@@ -407,7 +406,7 @@ func (m *Machine) handOut(e *entry) {
 // so far, are the beginning of a UTF-8 sequence that further bytes can complete.
 func (m *Machine) partial() int {
 	end := m.base + len(m.buf)
-	// where the text of one kind that ends the log begins, as far as a character reaches
+	// where the run of text of one kind that ends the log begins, at most one character back
 	from := end
 	for i := len(m.log) - 1; i >= 0 && from > end-utf8.UTFMax; i-- {
 		e := &m.log[i]
@@ -428,7 +427,7 @@ func (m *Machine) partial() int {
 	return 0
 }
 
-// keep drops the bytes that nobody needs, and copies the part of the caller's piece that it keeps.
+// keep drops the bytes that are no longer needed, and copies what it keeps of the caller's piece.
 func (m *Machine) keep() {
 	from := m.pos
 	if m.bottom >= 0 {

@@ -2,19 +2,19 @@
 //
 // # Terminology
 //
-// A family is one output format in full. Its own template is <family>/template.jinja of the corpus;
-// its vendor templates are those that families.txt lists, files of a directory outside the
-// repository whose SHA-256 vendor.lock pins.
+// A family is one output format in full. Its own template is <family>/template.jinja of the corpus.
+// families.txt lists its vendor templates, which are files in a directory outside the repository;
+// vendor.lock pins their SHA-256.
 //
 // A kind of case (one call, two calls, ...) is kinds/KIND.txtar: a script, and the request and the
-// message for each setting. <family>/outputs.txtar has the outputs of a family for the kinds. The
-// two make the case FAMILY/KIND.txtar, which is no file on disk and which [Corpus].FS reads all the
-// same. A script in a family's folder is a case that this family alone has.
+// message for each setting. <family>/outputs.txtar has a family's outputs for the kinds. Together
+// they make the case FAMILY/KIND.txtar, which is not on disk but can be read through [Corpus].FS. A
+// script in a family's folder is a case of that family alone.
 //
 // # Errors
 //
-// A list that does not read is a positioned error ([source.Error]); a vendor template whose bytes
-// are not those of vendor.lock is an error that names both hashes.
+// A list that cannot be parsed gives an error with its file and line. A vendor template whose bytes
+// differ from those that vendor.lock pins gives an error with both hashes.
 //
 // # Stability
 //
@@ -46,18 +46,19 @@ type Family struct {
 	Vendors []Vendor // sorted
 }
 
-// Vendor is a vendor's template as families.txt and vendor.lock know it.
+// Vendor is a vendor's template as families.txt and vendor.lock describe it.
 type Vendor struct {
 	Name   string // file name
 	Family string
 	SHA256 string // hex
-	Line   int    // of vendor.lock, that pins it
-	// in which lines it may differ from the family's own template (package equivalence)
+	Line   int    // of vendor.lock, which pins it
+	// the names of the lines in which it may differ from the family's own template (package
+	// equivalence)
 	Differs []string
 	Why     string // the reason for that
 }
 
-// Corpus is a corpus read: its families, sorted by name, and the known failures.
+// Corpus is a corpus in memory: its families, sorted by name, and the known failures.
 type Corpus struct {
 	// FS has the corpus' files, and each case that a kind makes for a family, FAMILY/KIND.txtar.
 	FS       fs.FS
@@ -152,7 +153,7 @@ func parseVendor(item outline.Item) (Vendor, error) {
 	return Vendor{Name: name, Differs: strings.Split(names, ", "), Why: why}, nil
 }
 
-// readLock adds the hashes, and compares the two lists.
+// readLock adds the hashes, and checks that vendor.lock and families.txt list the same templates.
 func (c *Corpus) readLock() error {
 	text, err := fs.ReadFile(c.FS, "vendor.lock")
 	if errors.Is(err, fs.ErrNotExist) && len(c.Families) == 0 {

@@ -4,7 +4,7 @@
 // # Format
 //
 // A line that starts with white space is an item of the heading above it; any other line is a
-// heading. Empty lines and lines that start with '#' mean nothing.
+// heading. Empty lines and lines that start with '#' are ignored.
 //
 // # Errors
 //
@@ -72,8 +72,8 @@ func Parse(src *source.Source) ([]Group, error) {
 	return groups, nil
 }
 
-// Reasons reads a list whose headings are reasons, such as a list of known failures: for each item,
-// its reason.
+// Reasons reads a list whose headings are reasons, such as a list of known failures, and returns
+// the reason of each item.
 func Reasons(src *source.Source) (map[string]string, error) {
 	groups, err := Parse(src)
 	reasons := map[string]string{}

@@ -78,7 +78,7 @@ func text(ts *testscript.TestScript, name string) string {
 	return strings.TrimSuffix(ts.ReadFile(name), "\n")
 }
 
-// expect compares a text with a file's, or writes it there.
+// expect compares a text with that of a file, or keeps it for the file when the suite updates.
 func (r *run) expect(ts *testscript.TestScript, name, got string) {
 	want := text(ts, name)
 	if got == want {
@@ -98,9 +98,9 @@ func (r *run) expect(ts *testscript.TestScript, name, got string) {
 // updating keeps cases that share a file from writing it at the same time.
 var updating sync.Mutex
 
-// writeUpdates rewrites a case with the findings, if the case holds otherwise: one with a fault is
-// not touched. The findings of a case of a kind go into the family's outputs, even where the kind
-// itself has the expectation: the diff shows it, and a person decides for all families.
+// writeUpdates rewrites a case with the texts that were found, unless it failed otherwise. For a
+// case of a kind they go into the family's outputs, even where the kind itself has the expectation:
+// the diff shows it, and a person decides for all families.
 func (r *run) writeUpdates(t testscript.T, file string) {
 	if failed, ok := t.(interface{ Failed() bool }); len(r.updates) == 0 || !ok || failed.Failed() {
 		return
@@ -121,8 +121,8 @@ func (r *run) writeUpdates(t testscript.T, file string) {
 	}
 	updated := txtar.Format(archive)
 	if again := txtar.Parse(updated); len(again.Files) != len(archive.Files) {
-		t.Fatal(file, ": the finding has a line that looks like a file's header of txtar, and "+
-			"cannot stand in a script")
+		t.Fatal(file, ": the text that was found has a line that looks like a header of txtar, "+
+			"and cannot stand in a script")
 	}
 	if err := os.WriteFile(file, updated, 0o666); err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func (m *mender) closeTurns() {
 		if stuck >= 0 {
 			m.refuse(unclosed, fault{in: open[stuck].in}, "some turns are still left open")
 		}
-		for _, l := range open { // what is right now stays so
+		for _, l := range open { // what is correct by now must stay so
 			if text := st.render(l.in).text; !l.doubtful() {
 				m.good = append(m.good, kept{l.in, text})
 			}
@@ -114,8 +114,8 @@ func (m *mender) closeTurns() {
 	}
 }
 
-// ending returns the state after the statement that ends the most of the turns that are left open,
-// and of a prompt one at least; the same state where none does.
+// ending returns the state with one more statement: the one that ends the most open turns, at least
+// one of them in l's prompt; st itself where there is none.
 func (m *mender) ending(from, st *state, l leftOpen, open []leftOpen) *state {
 	score := func(st *state) int {
 		sum := 0
@@ -150,9 +150,9 @@ func (m *mender) ending(from, st *state, l leftOpen, open []leftOpen) *state {
 	return best
 }
 
-// tracking returns the state with a flag that tells whether a turn is open, which the statements
-// that write headers and ends set, and which closes the turn before a header; with how many of the
-// prompts it mends, all or none.
+// tracking returns the state with a flag that tells whether a turn is open. Where headers and ends
+// are written the flag is set, and before a header an open turn is closed. It also returns how many
+// prompts that mends, all or none.
 func (m *mender) tracking(st *state, known *turns.Turns, open []leftOpen) (*state, int) {
 	marks := map[int]bool{}
 	inputs := slices.Clone(m.good)
@@ -190,7 +190,7 @@ func (m *mender) tracking(st *state, known *turns.Turns, open []leftOpen) (*stat
 	}
 	edits = sorted(edits)
 	next, cured := m.ends(st, edits, open)
-	for i := 1; i < len(edits) && cured > 0; { // what is left out needs no reader
+	for i := 1; i < len(edits) && cured > 0; { // an edit that can be left out need not be reviewed
 		fewer := slices.Delete(slices.Clone(edits), i, i+1)
 		if other, n := m.ends(st, fewer, open); n == cured {
 			edits, next = fewer, other
@@ -201,8 +201,8 @@ func (m *mender) tracking(st *state, known *turns.Turns, open []leftOpen) (*stat
 	return next, cured
 }
 
-// ends returns the state after edits that end all turns of the prompts, with how many these are; 0
-// where one is left open, or another prompt changes.
+// ends applies edits that are to end all turns of the prompts, and returns the state and how many
+// prompts they mend; 0 where a turn is left open or another prompt changes.
 func (m *mender) ends(st *state, edits []Edit, open []leftOpen) (*state, int) {
 	next, ok := m.apply(st, edits)
 	if !ok || !m.keeps(next) {
@@ -221,7 +221,7 @@ func (m *mender) ends(st *state, edits []Edit, open []leftOpen) (*state, int) {
 	return next, cured
 }
 
-// unused returns a name that stands nowhere in the template.
+// unused returns a name that does not occur in the template.
 func (st *state) unused(name string) string {
 	for regexp.MustCompile(`\b` + name + `\b`).MatchString(st.text) {
 		name += "_"
@@ -229,8 +229,9 @@ func (st *state) unused(name string) string {
 	return name
 }
 
-// endings are statements that write the end of a turn right before the print of a header, or after
-// the one before it: always, or where the message before is of the role whose turn is open.
+// endings returns edits that write the end of a turn right before a header is printed, or right
+// after what is printed before it: always, or on a condition, such as the role of the message
+// before.
 func (st *state) endings(p turns.Unclosed) []Edit {
 	_, spans := st.parsed()
 	print, loops := st.printed(p.Off)
@@ -277,8 +278,8 @@ func (st *state) endings(p turns.Unclosed) []Edit {
 	return all
 }
 
-// styled returns a tag that strips the white space before it only where the tag that it is put
-// before does.
+// styled returns a tag that strips the white space before it only if the tag at the offset, before
+// which it is put, does so.
 func (st *state) styled(at int, tag string) string {
 	if rest := st.text[at:]; strings.HasPrefix(rest, "{{-") || strings.HasPrefix(rest, "{%-") {
 		return tag
@@ -298,7 +299,7 @@ func (st *state) indent(at int) string {
 	return ""
 }
 
-// guarded returns an if with a statement in it, to stand before a tag.
+// guarded returns an edit that puts an if with a statement in it before the tag at an offset.
 func (st *state) guarded(at int, condition, body string) Edit {
 	open := st.styled(at, "{%- if "+condition+" %}")
 	indent := st.indent(at)
@@ -309,7 +310,7 @@ func (st *state) guarded(at int, condition, body string) Edit {
 	return Edit{From: at, To: at, Text: open + inner + body + indent + "{%- endif %}" + indent}
 }
 
-// printed returns where the part of an output stands that an offset is in, and the loops around it,
+// printed returns the span of the part of an output that an offset is in, and the loops around it,
 // the innermost last.
 func (st *state) printed(off int) (at syntax.Span, loops []*syntax.For) {
 	tree, spans := st.parsed()
@@ -336,7 +337,7 @@ func (st *state) printed(off int) (at syntax.Span, loops []*syntax.For) {
 	return at, loops
 }
 
-// literal returns a text as a literal of a template.
+// literal returns a text as a string literal of Jinja.
 func literal(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`).Replace(text) + "'"
 }

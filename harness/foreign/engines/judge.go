@@ -13,7 +13,7 @@ import (
 type Verdict string
 
 // The verdicts. Policies are differences on which engines disagree by design
-// (docs/reference/policies.md); a difference that is no policy is a fault.
+// (docs/reference/policies.md); a difference that is not a policy is a fault.
 const (
 	Equal       Verdict = "equal"       // to the byte
 	Spaced      Verdict = "spaced"      // equal, except at the edges of reasoning and content
@@ -119,7 +119,7 @@ func Judge(c *Case, a Answer) Judgement {
 	return Judgement{Fault, "wrong text", text}
 }
 
-// without takes texts out of a text.
+// without removes all occurrences of parts from a text.
 func without(text string, parts []string) string {
 	for _, part := range parts {
 		text = strings.ReplaceAll(text, part, "")
@@ -141,7 +141,7 @@ func afterCalls(c *Case) bool {
 }
 
 // callsDiffer returns the kind of the first difference between calls, and the difference; "" where
-// there is none. Ids count only where the output has them: engines make up others.
+// there is none. Ids count only where the output has them: otherwise engines make them up.
 func callsDiffer(c *Case, got []Call) (kind, text string) {
 	for i := range max(len(c.Want.Calls), len(got)) {
 		switch {

@@ -34,8 +34,8 @@ type Result struct {
 // key identifies the subject of a result, so that a later run replaces it.
 func (r *Result) key() string { return r.Engine + "\x00" + r.Case + "\x00" + string(r.Cut) }
 
-// Run puts cases of a template to an engine, with the parsers that read the most of the template's
-// turns.
+// Run runs the cases of a template in an engine, with the parsers that read the most of the
+// template's turns.
 func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choice,
 	found func(Result)) error {
 	p, err := a.favour(ctx, cases, choice)
@@ -57,8 +57,8 @@ func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choi
 	return nil
 }
 
-// RunEmitted puts cases to an engine that parses with the object of a request: with the one that is
-// emitted from the template's format. The results are of an engine of their own, "NAME with ours".
+// RunEmitted runs cases in an engine that parses with an object given in the request: the one that
+// is emitted from the template's format. The results name an engine of their own, "NAME with ours".
 func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case,
 	found func(Result)) error {
 	name := a.Engine + " with ours"
@@ -87,8 +87,8 @@ func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case,
 	return nil
 }
 
-// favour chooses among the parsers that read equally many of the template's turns: those that read
-// most of the cases. So an engine is always seen from its best side.
+// favour breaks ties between parsers that read equally many of the template's turns: it takes those
+// that read the most cases, so that each engine is judged at its best.
 func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Parser, error) {
 	best := choice.Best
 	tied := func(readings []Reading) []string {
@@ -138,8 +138,8 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 	}
 	tools, with := tied(choice.Tools), cases
 	if choice.Undisclosed {
-		// Nothing but the outputs of the family tells which parser reads its calls: "" stands first
-		// and wins where none does.
+		// Only the family's outputs show which parser reads its calls: "" comes first, and wins if
+		// none does.
 		with = slices.DeleteFunc(slices.Clone(cases),
 			func(c Case) bool { return len(c.Want.Calls) == 0 })
 		tools = append([]string{""}, a.ToolParsers...)
@@ -154,7 +154,7 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 	thoughts := tied(choice.Thoughts)
 	if len(choice.Thoughts) == 0 &&
 		slices.ContainsFunc(cases, func(c Case) bool { return c.Want.Reasoning != "" }) {
-		// The template takes reasoning out of its history and never writes it.
+		// The template strips reasoning from its history and never writes it.
 		if thoughts = append([]string{""}, a.ReasoningParsers...); choice.Detected != nil &&
 			choice.Detected.Reasoning != "" {
 			thoughts = []string{choice.Detected.Reasoning}
@@ -183,7 +183,7 @@ func (a *Adapter) lacks(c *Case, choice Choice, p Parser) string {
 	return ""
 }
 
-// all puts a case to an engine, cut in every way.
+// all runs a case in an engine, cut in every way.
 func (a *Adapter) all(ctx context.Context, c *Case, p Parser, seed uint64,
 	found func(Result)) error {
 	var batch *Message
@@ -200,7 +200,7 @@ func (a *Adapter) all(ctx context.Context, c *Case, p Parser, seed uint64,
 			batch = r.Got
 		case r.Got != nil && batch != nil &&
 			(r.Verdict == Equal || r.Verdict == Spaced || r.Verdict == Policy):
-			// The whole output has been judged; a stream must come to the same.
+			// The result of the whole output has been judged; a stream must give the same.
 			if text := streamDiffers(*batch, *r.Got); text != "" {
 				r.Judgement = Judgement{Fault, "stream differs", text}
 			}
@@ -213,7 +213,7 @@ func (a *Adapter) all(ctx context.Context, c *Case, p Parser, seed uint64,
 	return nil
 }
 
-// one puts a case to an engine in one way.
+// one runs a case in an engine, cut in one way.
 func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut,
 	seed uint64) (Result, error) {
 	r := c.Request
@@ -235,8 +235,8 @@ func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut,
 	return res, nil
 }
 
-// streamDiffers returns the difference between a batch and a stream that were both judged right:
-// calls, or the texts except for white space.
+// streamDiffers describes the difference between a batch and a stream that were both judged right:
+// in the number of calls, or in the texts apart from white space.
 func streamDiffers(batch, stream Message) string {
 	switch {
 	case len(batch.Calls) != len(stream.Calls):
@@ -249,12 +249,12 @@ func streamDiffers(batch, stream Message) string {
 	return ""
 }
 
-// Choice is the result of [Adapter.Pick]: the engine's own detection, the parser that reads most,
-// and the turns that each reads.
+// Choice is the result of [Adapter.Pick]: the engine's own detection, the parsers that read most,
+// and how many turns each parser reads.
 type Choice struct {
 	Best Parser `json:"best"`
 	// Undisclosed reports whether the template shows tools to its model and never writes a call, so
-	// that there are none to try.
+	// that there are no calls to try.
 	Undisclosed bool      `json:"undisclosed,omitempty"`
 	Detected    *Parser   `json:"detected,omitempty"` // the engine's own choice, where it makes one
 	Tools       []Reading `json:"tools"`              // by how much they read, best first
@@ -353,10 +353,10 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	return choice, nil
 }
 
-// byTemplate stands for the parser of an engine that has none to name.
+// byTemplate is the name of the parser that an engine derives from the template itself.
 const byTemplate = "the one that it makes of the template"
 
-// own tries the parser that an engine makes of a template, as the one that it picks.
+// own tries the parser that an engine derives from a template, and records it as the one detected.
 func (a *Adapter) own(ctx context.Context, turns []Case, choice Choice) (Choice, error) {
 	var err error
 	choice.Detected = &Parser{byTemplate, byTemplate}
@@ -400,7 +400,7 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
 			request.Parser = &p
 			text, err := a.misread(ctx, c, request, reads)
 			if err == nil && text != "" && c.End != "" {
-				// Servers that keep the token hand it to the parser.
+				// Servers that keep the end token pass it to the parser.
 				request.Output += c.End
 				var kept string
 				if kept, err = a.misread(ctx, c, request, reads); kept == "" {
@@ -440,14 +440,14 @@ func (a *Adapter) misread(ctx context.Context, c *Case, r Request,
 	return reads(c, *answer.Message), nil
 }
 
-// readsCalls returns the faults in the calls of a message; where a call stands, its reasoning is
-// another parser's.
+// readsCalls returns the first fault in the calls of a message. Reasoning beside calls is left to
+// another parser.
 func readsCalls(c *Case, got Message) string {
 	_, text := callsDiffer(c, got.Calls)
 	return text
 }
 
-// readsThoughts returns the faults in reasoning and content.
+// readsThoughts returns the first fault in reasoning or content.
 func readsThoughts(c *Case, got Message) string {
 	if squeezed(c.Want.Reasoning) != squeezed(got.Reasoning) {
 		return fmt.Sprintf("reasoning_content is %q, want %q", got.Reasoning, c.Want.Reasoning)

@@ -18,12 +18,12 @@ import (
 // Verdict is how an object reads the turns that a template writes.
 type Verdict struct {
 	Turns, Read int
-	// Differences has a sentence for each turn that is read otherwise, with the output.
+	// Differences describes each turn that is misread, with its output.
 	Differences []string
 }
 
-// Judge compares the messages of an object with those of a template's format, on the turns that the
-// template writes.
+// Judge parses the turns that the template writes with an object, and compares the results with the
+// turns' messages.
 func Judge(read *Template, t *engine.Template) (Verdict, error) {
 	all, err := turns.Of(t)
 	if err != nil {
@@ -33,8 +33,8 @@ func Judge(read *Template, t *engine.Template) (Verdict, error) {
 }
 
 // Prove is [Judge] on those turns and on others ([turns.Varied]): with fences, brackets, quotes and
-// blanks in their texts, and without the markers that models leave out. Arguments that are null are
-// left out where arguments are no JSON: transformers reads them as text, or not at all.
+// blanks in their texts, and without the markers that models leave out. Turns with null arguments
+// are left out where arguments are not JSON: transformers reads null as text, or not at all.
 func Prove(read *Template, t *engine.Template) (Verdict, error) {
 	all, err := turns.Varied(t)
 	if err != nil {
@@ -49,7 +49,7 @@ func Prove(read *Template, t *engine.Template) (Verdict, error) {
 }
 
 // Emit writes the object for a template, and proves it. The error is an [emit.Inexpressible] where
-// the object's language has no words for a part of the format, or where the object would misread a
+// the object's language cannot express a part of the format, or where the object would misread a
 // turn.
 func Emit(t *engine.Template) (ordered.Value, error) {
 	object, err := emit.ResponseTemplate(t.Analysis().Format, turns.Anchors(t)...)
@@ -103,8 +103,8 @@ func judge(read *Template, all []turns.Turn) (Verdict, error) {
 	return v, nil
 }
 
-// differs names the first difference between the result of an object and a message; "" where there
-// is none. White space at the edges of texts is no difference, and neither is an id.
+// differs describes the first difference between the result of an object and a message; "" where
+// there is none. White space at the edges of texts does not count, and neither do ids.
 func differs(got ordered.Value, want chat.Message) string {
 	reasoning := cmp.Or(got.At("reasoning_content").Text(), got.At("reasoning").Text(),
 		got.At("thinking").Text())

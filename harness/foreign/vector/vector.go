@@ -26,14 +26,14 @@
 // not complete is shown, so only complete calls count.
 //
 // A case of Dynamo's names its template by the family of parsers, as the model dynamo/FAMILY, and
-// wants the reading of Dynamo's own parser. It is read like a fixture. A result of K2 Vendor
-// Verifier has no output: its message is spelled by the format of the template that the request's
-// model names, and has to be read back from that; and its calls have to keep the schemas of their
-// functions, or not, as the line says. A request of it has to be rendered and to give a parser.
+// wants what Dynamo's own parser reads. It is checked like a fixture. A result of K2 Vendor
+// Verifier has no output: its message is written in the format of the template that the request's
+// model names, and must be read back from that. Its calls must satisfy the schemas of their
+// functions, or violate them, as the line says. A request of K2 Vendor Verifier must render and
+// give a parser.
 //
-// An output that is given by the ids of its tokens as well is read by them too, in groups and in
-// bursts, where the tokeniser that it names is at hand. The ids must spell the output, and give the
-// same message.
+// An output that also comes as token ids is read by these too, in groups and in bursts, if the
+// tokeniser that it names is available. The ids must spell the output, and give the same message.
 //
 // Templates are rendered in the immutable sandbox with the clock of package subject. An output is
 // parsed in one go and in every split (package split). Content and reasoning compare without
@@ -49,8 +49,9 @@
 //
 // # Errors
 //
-// A file that does not read, a line that is not JSON, lacks a field or is longer than [MaxLine], an
-// id used twice: these are errors with file, line and column ([source.Error]), and nothing is run.
+// A file that cannot be read, a line that is not JSON, lacks a field or is longer than [MaxLine],
+// an id used twice: these are errors with file, line and column ([source.Error]), and nothing is
+// run.
 //
 // # Stability
 //
@@ -130,7 +131,7 @@ func Files(name string) ([]string, error) {
 // MaxLine bounds the length of a line, in bytes.
 const MaxLine = 64 << 20
 
-// Reader reads vectors, one a line, or those of a file of YAML.
+// Reader reads the vectors of a file, of JSON lines or of YAML.
 type Reader struct {
 	name string
 	in   *bufio.Reader
@@ -142,7 +143,7 @@ type Reader struct {
 	begun bool
 }
 
-// NewReader returns a reader of a file that errors call by its name.
+// NewReader returns a reader. name is the file's name in errors, and its ending tells YAML.
 func NewReader(name string, r io.Reader) *Reader {
 	return &Reader{name: name, in: bufio.NewReaderSize(r, 1<<16), yaml: isYAML(name)}
 }
@@ -208,13 +209,13 @@ func (r *Reader) next() (string, error) {
 	}
 }
 
-// place is where an id was used: its hash, so that a million of them take little.
+// place is where an id was used. It has the id's hash, so that a million take little memory.
 type place struct {
 	id   uint64
 	line int
 }
 
-// Check reads a file, reports its faults, and returns how many vectors satisfy the condition.
+// Check reads a file, returns its first fault, and counts the vectors that are chosen.
 func Check(name string, r io.Reader, chosen func(*Vector) bool) (n int, err error) {
 	in := NewReader(name, r)
 	seed := maphash.MakeSeed()
@@ -288,15 +289,16 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 type Verifier struct {
 	Templates *Templates    // where vectors find templates
 	Limits    engine.Limits // zero: the defaults
-	// Tokenizers has the tokenisers, by the repositories that vectors name, whose ids are read.
+	// Tokenizers has tokenisers by the repositories that vectors name. Outputs that name one of
+	// them are read by token ids too.
 	Tokenizers map[string]tokens.Tokenizer
 
 	cache cache
 }
 
-// Run runs the vectors that next returns, until its error, which is [io.EOF] at the end, or until
-// the context ends. It hands the results on in the order of the vectors, and returns next's error
-// unless it is io.EOF, or why the context ended.
+// Run runs the vectors that next returns, until next returns an error or the context ends. It hands
+// the results on in the order of the vectors. It returns next's error, unless that is [io.EOF], or
+// why the context ended.
 func (v *Verifier) Run(ctx context.Context, next func() (Vector, error),
 	result func(rule.Result)) error {
 	return batch.Run(ctx, next, func(vec Vector) rule.Result { return v.result(ctx, &vec) }, result)

@@ -12,11 +12,12 @@ import (
 	"github.com/goassay/assay/harness/check/subject"
 )
 
-// Refused stands for the digest of a prompt where the template writes none: it fails, or refuses.
+// Refused takes the place of a prompt's digest where the template writes no prompt: it fails, or
+// refuses.
 const Refused = "refused"
 
-// Witness is an input of a template, with the digests of the prompts that the faulty and the mended
-// text make of it, or [Refused]. The special tokens are "<s>" and "</s>", the clock is that of
+// Witness is an input of a template, with the digests of the prompts that the faulty and the fixed
+// text render for it, or [Refused]. The special tokens are "<s>" and "</s>"; the clock is that of
 // package subject.
 type Witness struct {
 	// Variables are the template's variables: messages, tools, add_generation_prompt, and others.
@@ -25,7 +26,7 @@ type Witness struct {
 	Fixed     string          `json:"fixed_sha256,omitempty"`
 }
 
-// Renders makes prompts of a template, each once.
+// Renders renders a template, and remembers the outcome for each set of variables.
 type Renders struct {
 	template *chattemplate.Template
 	outcomes map[string]string
@@ -45,8 +46,8 @@ func NewRenders(ctx context.Context, src subject.Source, l engine.Limits) (*Rend
 	return &Renders{t, map[string]string{}}, nil
 }
 
-// Outcome returns the digest of the prompt for some variables, or [Refused]; "" where a limit cut
-// the render off.
+// Outcome returns the digest of the prompt for some variables, or [Refused] where the template
+// fails, refuses or reaches a limit; "" where the variables are not JSON or the context ended.
 func (r *Renders) Outcome(variables json.RawMessage) string {
 	if got, done := r.outcomes[string(variables)]; done {
 		return got
@@ -74,11 +75,12 @@ func (r *Renders) Prompt(variables json.RawMessage) (string, error) {
 	return r.template.RenderImmutable(in)
 }
 
-// Exhausted returns an error if a limit on all renders together stopped one; nil otherwise.
+// Exhausted returns an error if the budget of all renders is used up or the context has ended; nil
+// otherwise.
 func (r *Renders) Exhausted() error { return r.template.Exhausted() }
 
-// Shown reports whether a template makes the prompts of a record's faulty text of all its
-// witnesses.
+// Shown reports whether a template renders all witnesses of a record as the faulty text does. No
+// template shows a record that is withdrawn.
 func (r *Record) Shown(by *Renders) bool {
 	for _, w := range r.Template.Witnesses {
 		if by.Outcome(w.Variables) != w.Faulty {

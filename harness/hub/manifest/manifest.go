@@ -1,11 +1,12 @@
-// Package manifest reads lists of templates to judge, and shares the work out.
+// Package manifest reads lists of templates to judge, and divides the work into shards.
 //
 // # Model
 //
 // A manifest is a file of JSON lines, each an [Entry]: a place, such as a repository of the Hub,
-// and the template that it holds, by digest. Many places hold one template. The file is named by
-// its own digest, so that results say which list they are of. A manifest of models has a model file
-// in each place instead, one of repositories the names of files that may hold templates.
+// and the template that it holds, by digest. Many places may hold the same template. The file is
+// named by its own digest, so that results say which list they are of. In a manifest of models each
+// place holds a model file instead; in one of repositories it has the names of files that may hold
+// templates.
 //
 // A [Shard] is a part of the work. An entry belongs to a shard by the digest of its template and by
 // nothing else: no template is judged in two shards, and an entry that is added or removed moves no
@@ -55,9 +56,9 @@ type Entry struct {
 	// Digest is the SHA-256 of the template's text, or of the model file, in hexadecimal. A
 	// repository has none.
 	Digest string `json:"digest,omitempty"`
-	// File names a Jinja file, or a configuration or model with the template's name after a #; of a
-	// model its file. Relative names start at the manifest's folder. Empty: of a template
-	// templates/DIGEST.jinja, of a model Where.
+	// File names a Jinja file, or a configuration or model with the template's name after a #; for
+	// a model, its file. Relative names start at the manifest's folder. If it is empty, a template
+	// is in templates/DIGEST.jinja, and a model is at Where.
 	File      string   `json:"file,omitempty"`
 	Downloads int64    `json:"downloads,omitempty"` // in the last 30 days, as the Hub counts them
 	Base      string   `json:"base,omitempty"`      // the entry of the model that it was made from
@@ -77,7 +78,7 @@ func (e Entry) Path(folder string) string {
 	return within(folder, e.File)
 }
 
-// within returns a name that is relative to a folder or a bucket, or an absolute one.
+// within returns a name joined to a folder or a bucket; an absolute name stays as it is.
 func within(folder, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -85,22 +86,23 @@ func within(folder, name string) string {
 	return storage.Join(folder, name)
 }
 
-// Check returns why the entry cannot be used as one of a kind.
+// Check returns an error that says why the entry cannot be used in a manifest of a kind, nil if it
+// can.
 func (e Entry) Check(what string) error {
 	switch {
 	case e.What != what && e.What == Repository:
-		return fmt.Errorf("what is %q, expected %q: `assay hub fetch` makes a manifest of templates "+
-			"of one of repositories", Repository, what)
+		return fmt.Errorf("what is %q, expected %q: `assay hub fetch` makes a manifest of "+
+			"templates from one of repositories", Repository, what)
 	case e.What != what:
 		return fmt.Errorf("what is %.80q, expected %q", e.What, what)
 	case e.Where == "":
 		return errors.New("where is missing: it names the repository or the path")
 	case what == Repository && e.Digest != "":
-		return errors.New("digest is given, and a repository has none")
+		return errors.New("digest is given, but a repository has none")
 	case what == Repository && e.Revision == "":
 		return errors.New("revision is missing: it is the commit to read")
 	case what != Repository && len(e.Files) > 0:
-		return errors.New("files are given, and only a repository has them")
+		return errors.New("files are given, but only a repository has them")
 	case what != Repository && !IsDigest(e.Digest):
 		return fmt.Errorf("digest is %.80q, expected a SHA-256 in 64 hexadecimal digits",
 			e.Digest)
@@ -113,7 +115,7 @@ func (e Entry) Check(what string) error {
 	return nil
 }
 
-// Digest names a text: its SHA-256 in hexadecimal.
+// Digest returns the name of a text: its SHA-256 in hexadecimal.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
@@ -125,8 +127,8 @@ func IsDigest(text string) bool {
 	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == text
 }
 
-// Read hands the entries of a manifest of one kind on, in order, and returns the manifest's digest
-// and their number. Memory does not grow with the file. An error of take ends it.
+// Read calls take for each entry of a manifest of one kind, in order, and returns the manifest's
+// digest and the number of entries. Memory does not grow with the file. An error of take ends it.
 func Read(r io.Reader, what string, take func(Entry) error) (digest string, entries int,
 	err error) {
 	sum := sha256.New()

@@ -1,20 +1,20 @@
-// Package visible makes text that others wrote fit to be shown: the text of a template, a model, a
-// file or its name must not move the cursor, change colours, hide or reorder its neighbours, or
-// give orders to a reader of the log.
+// Package visible makes untrusted text safe to show: the text of a template, a model, a file or its
+// name must not move the cursor, change colours, hide or reorder its neighbours, or give orders to
+// a reader of the log.
 //
 // # Model
 //
 // Everything that a person or a CI system reads goes through [Text], [Line] or a [Writer], once.
-// Characters that show nothing themselves become their escape: control characters (ANSI sequences
-// begin with one), the marks that reverse the direction of text, zero-width and other format
-// characters, separators, code points that mean nothing, and bytes that are no UTF-8 (\x9b). Kept
-// are line feeds and tabs, and the joiners of Persian words and of emoji. Two things that runners
-// of CI jobs take for commands lose their first character to an escape: "::" at the start of a line
-// and "##[".
+// Characters that are not visible themselves become their escape: control characters (ANSI
+// sequences begin with one), the marks that reverse the direction of text, zero-width and other
+// format characters, separators, unassigned code points, and invalid UTF-8 (\x9b). Line feeds and
+// tabs are kept, and so are the joiners of Persian words and of emoji. Two things that runners of
+// CI jobs take for commands have their first character escaped: "::" at the start of a line and
+// "##[".
 //
 // The escapes are JSON's, so that JSON text stays JSON with the same meaning, unless carriage
-// returns stand between its tokens. They are not marked apart from a backslash that was in the
-// text: this is for reading, not for reading back.
+// returns stand between its tokens. A backslash of the text itself is not escaped, so the result is
+// for reading and cannot be decoded.
 //
 // # Stability
 //
@@ -49,7 +49,7 @@ func Line(s string) string {
 	return Text(s)
 }
 
-// plain says quickly of most texts that they need nothing.
+// plain reports, quickly for most texts, that nothing needs an escape.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f || c == ':' || c == '#' {
@@ -146,8 +146,8 @@ func (e *escaper) flush() {
 	}
 }
 
-// next takes one character off p, which is not empty; none where more must be seen and the text
-// goes on.
+// next handles the first character of p, which is not empty, and returns its length; 0 if it needs
+// to see more. end reports that the text ends with p.
 func (e *escaper) next(p []byte, end bool) int {
 	switch c := p[0]; {
 	case c == '\n':
@@ -196,7 +196,7 @@ func (e *escaper) next(p []byte, end bool) int {
 		e.out = append(e.out, p[:n]...)
 	default:
 		e.escape(r)
-		// it does not end the white space at the start of a line: to a runner it may be some
+		// e.start stays as it is: a runner may take the character for white space
 		return n
 	}
 	e.start = e.start && unicode.IsSpace(r)

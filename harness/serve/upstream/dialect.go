@@ -11,13 +11,13 @@ import (
 	"github.com/goassay/assay/harness/serve"
 )
 
-// dialect is how one kind of server is spoken to.
+// dialect describes the API of one kind of server.
 type dialect struct {
 	name  string
 	path  string
-	alive string // a path that answers where the server does
+	alive string // a path that answers while the server is up
 
-	sign, signKey string // a path that it alone has, and a member of the answer
+	sign, signKey string // a path that only it has, and a member of the answer
 
 	fields func(b *Backend, j serve.Job) ordered.Value // of the request
 	// grammar returns the fields that constrain the answer; nil: it takes no grammar
@@ -30,8 +30,8 @@ type dialect struct {
 	count func(ctx context.Context, b *Backend, prompt string) (int, error)
 }
 
-// dialects has all of them, the ones that are known by a sign in the order in which it is looked
-// for: Ollama answers at OpenAI's paths as well.
+// dialects lists them all. Those that have a sign are tried in this order: Ollama answers at
+// OpenAI's paths as well.
 var dialects = [...]dialect{
 	{name: "llama-server", path: "/v1/completions", alive: "/health", sign: "/props",
 		signKey: "default_generation_settings", fields: llamaFields, grammar: gbnfFields,
@@ -48,7 +48,7 @@ var dialects = [...]dialect{
 		read: readChoice},
 }
 
-// body is the request for a job, in JSON.
+// body returns the request for a job, in JSON.
 func (b *Backend) body(j serve.Job) ([]byte, error) {
 	body := b.speaks.fields(b, j).Append(nil, ordered.Compact)
 	if !j.Constrain {
@@ -84,7 +84,7 @@ func texts(list []string) ordered.Value {
 	return ordered.ArrayOf(values...)
 }
 
-// completionFields are those of OpenAI's former API.
+// completionFields returns the fields of OpenAI's legacy completions API.
 func completionFields(b *Backend, j serve.Job) ordered.Value {
 	v := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
 		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt.Text))),
@@ -101,7 +101,7 @@ func completionFields(b *Backend, j serve.Job) ordered.Value {
 	return join(v, j.Sampling)
 }
 
-// llamaFields name the markers, which are left out of the text otherwise.
+// llamaFields adds the markers as preserved tokens: they are left out of the text otherwise.
 func llamaFields(b *Backend, j serve.Job) ordered.Value {
 	v := completionFields(b, j)
 	if j.Max == 0 {
@@ -111,13 +111,13 @@ func llamaFields(b *Backend, j serve.Job) ordered.Value {
 		With("cache_prompt", ordered.Boolean(true))
 }
 
-// The numbers of llama-server's triggers.
+// The types of llama-server's triggers.
 const (
 	triggerWord    = 1
 	triggerPattern = 2
 )
 
-// gbnfFields are llama-server's grammar.
+// gbnfFields returns the fields that carry llama-server's grammar.
 func gbnfFields(out *codegen.Output) (ordered.Value, error) {
 	grammar, err := out.Grammar()
 	if err != nil {
@@ -141,8 +141,8 @@ func gbnfFields(out *codegen.Output) (ordered.Value, error) {
 		With("grammar_triggers", ordered.ArrayOf(triggers...)), nil
 }
 
-// vllmFields keep vLLM from adding tokens to the prompt and from leaving some out of the text, and
-// have it count with every event.
+// vllmFields tells vLLM not to add tokens to the prompt, to leave none out of the text, and to send
+// the counts with every event.
 func vllmFields(b *Backend, j serve.Job) ordered.Value {
 	return completionFields(b, j).With("add_special_tokens", ordered.Boolean(false)).
 		With("skip_special_tokens", ordered.Boolean(false)).
@@ -152,18 +152,18 @@ func vllmFields(b *Backend, j serve.Job) ordered.Value {
 			ordered.MemberOf("continuous_usage_stats", ordered.Boolean(true))))
 }
 
-// vllmTag is vLLM's grammar.
+// vllmTag returns the field that carries vLLM's grammar.
 func vllmTag(out *codegen.Output) (ordered.Value, error) {
 	tag, err := emit.StructuralTag(out)
 	return ordered.ObjectOf(ordered.MemberOf("structured_outputs", ordered.ObjectOf(
 		ordered.MemberOf("structural_tag", ordered.Str(tag.String()))))), err
 }
 
-// sglangMax is how many tokens an answer of SGLang may have where the request states no bound: its
-// completions have no word for as many as fit.
+// sglangMax is the most tokens of an answer from SGLang where the request states no bound: its
+// completions API has no value that means as many as fit.
 const sglangMax = 4096
 
-// sglangFields keep SGLang from leaving tokens out of the text.
+// sglangFields tells SGLang to leave no tokens out of the text.
 func sglangFields(b *Backend, j serve.Job) ordered.Value {
 	if j.Max == 0 {
 		j.Max = sglangMax
@@ -171,7 +171,7 @@ func sglangFields(b *Backend, j serve.Job) ordered.Value {
 	return completionFields(b, j).With("skip_special_tokens", ordered.Boolean(false))
 }
 
-// sglangTag is SGLang's grammar.
+// sglangTag returns the field that carries SGLang's grammar.
 func sglangTag(out *codegen.Output) (ordered.Value, error) {
 	tag, err := emit.StructuralTag(out)
 	return ordered.ObjectOf(ordered.MemberOf("response_format", tag)), err
@@ -186,7 +186,7 @@ func readChoice(v ordered.Value) (string, string) {
 	return choices[0].At("text").Text(), choices[0].At("finish_reason").Text()
 }
 
-// ollamaFields are those of Ollama's raw mode.
+// ollamaFields returns the fields of Ollama's raw mode.
 func ollamaFields(b *Backend, j serve.Job) ordered.Value {
 	options := ordered.ObjectOf()
 	if j.Max > 0 {
@@ -204,7 +204,7 @@ func ollamaFields(b *Backend, j serve.Job) ordered.Value {
 		ordered.MemberOf("options", join(options, j.Sampling)))
 }
 
-// readOllama reads a line of Ollama's.
+// readOllama reads a line of an answer from Ollama.
 func readOllama(v ordered.Value) (string, string) {
 	reason := ""
 	if v.At("done").Bool() {
@@ -215,7 +215,7 @@ func readOllama(v ordered.Value) (string, string) {
 	return v.At("response").Text(), reason
 }
 
-// tokens asks for the tokens of a text.
+// tokens asks the server for the tokens of a text.
 func (b *Backend) tokens(ctx context.Context, body ordered.Value) ([]ordered.Value, error) {
 	a, err := b.client.Post(ctx, "/tokenize", body.Append(nil, ordered.Compact))
 	switch {

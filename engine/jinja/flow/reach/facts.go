@@ -12,7 +12,7 @@ import (
 type key struct {
 	id         int
 	text       string
-	of         []string // the names that the value hangs on, attributes with a dot before them
+	of         []string // the names that the value depends on, attributes with a dot before them
 	attributes []string // those of them that are attributes
 	variable   bool     // it is that of a variable
 	place      bool     // it is that of a variable or of an attribute of one
@@ -23,8 +23,8 @@ type keys struct {
 	all    []*key // by id
 	byText map[string]*key
 	byExpr map[syntax.Expr]*key // nil: the expression has none
-	byName map[string][]*key    // those that hang on a name
-	stamp  uint64               // the last one
+	byName map[string][]*key    // those that depend on a name
+	stamp  uint64               // the last one that next returned
 	steps  int                  // of the work that was done
 }
 
@@ -39,7 +39,7 @@ func (ks *keys) next() uint64 {
 	return ks.stamp
 }
 
-// key returns the key that is written so.
+// key returns the key with a text; of are the names that its value depends on.
 func (ks *keys) key(text string, of ...string) *key {
 	if k, ok := ks.byText[text]; ok {
 		return k
@@ -68,7 +68,7 @@ func (ks *keys) attribute(name, attr string) *key {
 	return ks.key(name+"."+attr, name, "."+attr)
 }
 
-// of returns the key of an expression; nil: its value may be another one the next time.
+// of returns the key of an expression; nil if its value may differ the next time.
 func (ks *keys) of(x syntax.Expr) *key {
 	k, known := ks.byExpr[x]
 	if !known {
@@ -84,13 +84,14 @@ func (ks *keys) of(x syntax.Expr) *key {
 	return k
 }
 
-// fact is the set of values of an expression. It is never changed.
+// fact is the set of values that an expression may have. It never changes, except that joined is
+// filled in once.
 type fact struct {
 	val
 	joined *fact // the fact joined with itself; nil: not known
 }
 
-// self returns the fact joined with itself: of lists less is known where two ways meet.
+// self returns the fact joined with itself: less is known about lists where two paths meet.
 func (f *fact) self() *fact {
 	if f.joined == nil {
 		f.joined = f.with(f.val, false)
@@ -98,7 +99,7 @@ func (f *fact) self() *fact {
 	return f.joined
 }
 
-// with returns the fact joined with other values: the same one where these bring nothing. Request
+// with returns the fact joined with other values: the fact itself if they add nothing. request
 // reports whether more than the clock decides which of the two it is.
 func (f *fact) with(o val, request bool) *fact {
 	v := f.or(o)
@@ -111,12 +112,12 @@ func (f *fact) with(o val, request bool) *fact {
 	return &fact{val: v}
 }
 
-// fan is how many facts, or pieces, lie in one piece.
+// fan is the tree's branching factor: the number of facts or pieces in one piece.
 const fan = 1 << fanBits
 
 const fanBits = 3
 
-// piece is a piece of a set of facts: the leaf of a tree, or one with the pieces below it.
+// piece is a node of the tree of a set of facts: a leaf, or an inner node with the pieces below it.
 type piece struct {
 	stamp  uint64       // of the set that may change it
 	below  *[fan]*piece // nil: it has the facts
@@ -124,14 +125,14 @@ type piece struct {
 	joined *piece       // the piece joined with itself; nil: not known
 }
 
-// facts are facts by the ids of their keys, in a tree. A copy shares all pieces with its original,
-// and each copies the pieces on the way to a fact before it changes it: a template has many
-// environments that are almost alike, and what it costs to make another one hangs on how they
-// differ, not on how many facts there are.
+// facts is a persistent map of facts by the ids of their keys, a tree with copy on write. A copy
+// shares all pieces with its original, and each copies the pieces on the path to a fact before it
+// changes it. A template has many environments that are almost alike; the cost of another one
+// depends on how they differ, not on the number of facts.
 type facts struct {
 	root   *piece
-	height int    // of the tree: how many levels of pieces are above the facts
-	stamp  uint64 // of the pieces that are its own; 0: none is
+	height int    // of the tree: how many levels of pieces are above the leaves
+	stamp  uint64 // of the pieces that it owns; 0: it owns none
 }
 
 // at returns the fact about a key; nil: there is none.
@@ -149,7 +150,7 @@ func (fs *facts) at(k *key) *fact {
 	return p.facts[k.id%fan]
 }
 
-// put notes a fact about a key; nil removes it.
+// put sets the fact about a key; nil removes it.
 func (fs *facts) put(ks *keys, k *key, f *fact) {
 	if fs.stamp == 0 {
 		fs.stamp = ks.next()
@@ -168,7 +169,7 @@ func (fs *facts) raise() {
 	fs.height++
 }
 
-// with returns a piece with a fact: itself where the set with the stamp may change it.
+// with returns a piece with a fact set: p itself if the set with the stamp owns it, else a copy.
 func (p *piece) with(stamp uint64, height, id int, f *fact) *piece {
 	switch {
 	case p == nil && height > 0:
@@ -191,7 +192,8 @@ func (p *piece) with(stamp uint64, height, id int, f *fact) *piece {
 	return p
 }
 
-// freeze has the next change copy all pieces, since another set has them too.
+// freeze gives up all pieces, since another set shares them: the next change copies those on its
+// path.
 func (fs *facts) freeze() { fs.stamp = 0 }
 
 // clone returns a copy.
@@ -200,13 +202,13 @@ func (fs *facts) clone() facts {
 	return *fs
 }
 
-// all goes through the facts in the order of their keys' ids.
+// all yields the facts in the order of their keys' ids.
 func (fs *facts) all(ks *keys) iter.Seq2[*key, *fact] {
 	return func(yield func(*key, *fact) bool) { fs.root.each(0, fs.height, ks, yield) }
 }
 
-// each goes through the facts of a piece, of which the first one is about the key with an id.
-// It reports whether yield wants more.
+// each yields the facts of a piece whose first place is for the key with an id. It reports whether
+// yield wants more.
 func (p *piece) each(id, height int, ks *keys, yield func(*key, *fact) bool) bool {
 	if p == nil {
 		return true
@@ -231,7 +233,7 @@ func (p *piece) each(id, height int, ks *keys, yield func(*key, *fact) bool) boo
 	return true
 }
 
-// alike gives two sets trees of the same height.
+// alike raises the lower of two trees to the height of the other.
 func (fs *facts) alike(o *facts) {
 	for fs.height < o.height {
 		fs.raise()
@@ -241,7 +243,7 @@ func (fs *facts) alike(o *facts) {
 	}
 }
 
-// same reports whether two sets say the same.
+// same reports whether two sets hold the same facts.
 func (fs *facts) same(o *facts, ks *keys) bool {
 	fs.alike(o)
 	return fs.root.same(o.root, fs.height, ks)
@@ -275,7 +277,7 @@ var (
 	noPieces [fan]*piece
 )
 
-// leaf returns a piece with facts to be read.
+// leaf returns a leaf, or an empty one for nil, to be read and not changed.
 func (p *piece) leaf() *piece {
 	if p == nil {
 		return &noFacts
@@ -283,7 +285,7 @@ func (p *piece) leaf() *piece {
 	return p
 }
 
-// inner returns the pieces below one, to be read.
+// inner returns the pieces below one, none for nil, to be read and not changed.
 func (p *piece) inner() *[fan]*piece {
 	if p == nil {
 		return &noPieces
@@ -291,9 +293,9 @@ func (p *piece) inner() *[fan]*piece {
 	return p.below
 }
 
-// join returns the facts that hold where two ways meet. Free returns the values that a variable may
-// have on a way that has no fact about it: the first one, or the second. Request reports whether
-// more than the clock decided which way was gone.
+// join returns the facts that hold where two paths meet. free returns the values that a variable
+// may have on a path that has no fact about it: the first path, or the second. request reports
+// whether more than the clock decided which path was taken.
 func (fs *facts) join(o *facts, ks *keys, request bool,
 	free func(name string, second bool) val) facts {
 	fs.alike(o)
@@ -311,8 +313,8 @@ type joiner struct {
 	free    func(name string, second bool) val
 }
 
-// join joins two pieces, whose first facts are about the key with an id. The result is one of the
-// two where the other one brings nothing; a piece that both have is joined with itself once.
+// join joins two pieces whose first places are for the key with an id. The result is one of the two
+// if the other adds nothing; a shared piece is joined with itself only once.
 func (j *joiner) join(a, b *piece, id, height int) *piece {
 	switch {
 	case a == nil && b == nil:
@@ -345,7 +347,7 @@ func (j *joiner) join(a, b *piece, id, height int) *piece {
 	}
 	if a == b {
 		if joined != a {
-			joined.stamp = 0 // other sets will have it too
+			joined.stamp = 0 // other sets will share it
 		}
 		a.joined = joined
 	}
@@ -381,7 +383,7 @@ func (j *joiner) fact(f, g *fact, id int) *fact {
 	return f.with(g.val, j.request)
 }
 
-// table is a map that is never changed: environments share it. nil is the empty one.
+// table is an immutable map that environments share. nil is empty.
 type table[V any] struct{ of map[string]V }
 
 func (t *table[V]) get(name string) (V, bool) {
@@ -393,10 +395,10 @@ func (t *table[V]) get(name string) (V, bool) {
 	return v, ok
 }
 
-// maxEntries bounds the entries of a table. A name without one is not known, and proves nothing.
+// maxEntries bounds the entries of a table. Of a name without an entry nothing is known or proved.
 const maxEntries = 64
 
-// with returns the table with one more entry, or without it where there are too many.
+// with returns the table with an entry set; the same table if that would make too many.
 func (t *table[V]) with(name string, v V) *table[V] {
 	if _, there := t.get(name); !there && t.size() >= maxEntries {
 		return t
@@ -409,7 +411,7 @@ func (t *table[V]) with(name string, v V) *table[V] {
 	return &table[V]{all}
 }
 
-// where returns the table without the entries that are not wanted.
+// where returns the table with only the entries that are wanted.
 func (t *table[V]) where(wanted func(name string, v V) bool) *table[V] {
 	if t == nil {
 		return nil
@@ -443,7 +445,7 @@ func (t *table[V]) size() int {
 	return len(t.of)
 }
 
-// common returns the entries of a table that another one has alike.
+// common returns the entries of a table whose values another one has alike.
 func (t *table[V]) common(o *table[V], alike func(a, b V) bool) *table[V] {
 	if t == o {
 		return t

@@ -34,7 +34,7 @@ func (s *Sequence) UsualSpace() string {
 // most: opener, turn, closer, and so on. It is learnt from all conversations.
 type Sequence struct {
 	Opener, Closer string
-	// they are the two halves of one marker: whatever the opener opens the closer closes
+	// Opener and Closer are the two halves of one marker: the closer closes what the opener opens
 	Halves bool
 	turns  []Turn
 }
@@ -51,7 +51,7 @@ type Turn struct {
 	kind   conversation.Kind // of its last message; None: the template wrote it alone
 }
 
-// speakers are the kinds of message that share a header.
+// speaker returns the kind of message that stands for all kinds with the same header.
 func speaker(k conversation.Kind) conversation.Kind {
 	switch k {
 	case conversation.Developer:
@@ -77,8 +77,9 @@ var sequences = probe.NewFact(func(s *probe.Subject) (f struct {
 	return f
 })
 
-// learnSequence learns the opener from the generation prompts: it is the first marker there that
-// does not end the question where none is asked for. Most prompts begin with it.
+// learnSequence learns the opener from the generation prompts: it is the first marker there that is
+// not part of the usual end of a question. At least half of the prompts begin with text that has
+// it.
 func learnSequence(talks []*prompts.Prompt, gaps []Gap) (Sequence, bool) {
 	s := Sequence{}
 	votes, most := map[string]int{}, 0
@@ -174,7 +175,7 @@ func (s *Sequence) learnCloser(talks []*prompts.Prompt) string {
 // Divide divides a prompt into turns.
 func (s *Sequence) Divide(t *prompts.Prompt) {
 	text := t.Framed()
-	var starts []int // of the stretches between two closers or before an opener
+	var starts []int // of turns: after a closer, or at an opener
 	for at := 0; at < len(text); {
 		starts = append(starts, at)
 		next := len(text)
@@ -211,7 +212,8 @@ func (s *Sequence) Divide(t *prompts.Prompt) {
 	}
 }
 
-// paired reports whether a turn's last marker is the opener, or the other half of another one.
+// paired reports whether the last marker of a turn opens something, or is the other half of a
+// marker before it. A turn without markers is paired.
 func (s *Sequence) paired(body string) bool {
 	body = strings.TrimPrefix(body, s.Opener)
 	found := markup.In(body)
@@ -227,7 +229,7 @@ func (s *Sequence) paired(body string) bool {
 	return last.Side == markup.Opening
 }
 
-// Unclosed returns the turns that another one follows while they are open.
+// Unclosed returns the turns that are still open when the next one begins.
 func (s *Sequence) Unclosed() []Turn {
 	var all []Turn
 	for _, t := range s.turns {
@@ -238,7 +240,7 @@ func (s *Sequence) Unclosed() []Turn {
 	return all
 }
 
-// bos reports whether a prompt only begins there: its first token may be the opener.
+// bos reports whether a turn is just the first token of a prompt, which may be the opener.
 func (t Turn) bos() bool {
 	return t.first && strings.TrimSpace(t.In.Text[t.From:t.To]) == t.In.Program.BOS
 }
@@ -252,7 +254,7 @@ func (s *Sequence) Unopened() []Turn {
 		only := strings.TrimSpace(body)
 		_, to, marker := markup.Next(only, 0)
 		switch {
-		case t.opened || only == "" || marker && to == len(only): // of the text, or a second closer
+		case t.opened || only == "" || marker && to == len(only): // a lone marker or second closer
 		case !t.first || t.closed && strings.Contains(body, s.Closer):
 			all = append(all, t)
 		}
@@ -279,7 +281,8 @@ func (s *Sequence) Spaces() []spaced {
 	return all
 }
 
-// Nameless returns the turns whose opener is followed by no word, where those of two speakers are.
+// Nameless returns the turns whose opener is not followed by a word, where those of two speakers
+// are.
 func (s *Sequence) Nameless() []Turn {
 	named := map[conversation.Kind]int{}
 	var all []Turn
@@ -308,7 +311,7 @@ func (t Turn) Name() string {
 	return probe.Article(t.kind.String())
 }
 
-// TurnFaults are the turns with one fault, by the kinds of their messages.
+// TurnFaults collects the turns that have one fault, by the kinds of their messages.
 type TurnFaults struct {
 	first map[conversation.Kind]Turn
 	count map[conversation.Kind]int
@@ -332,8 +335,8 @@ func (f *TurnFaults) Report(find func(t Turn, times string)) {
 	}
 }
 
-// Unmarked returns the turns of a speaker whose name is a marker after the opener, where it is
-// missing: the next marker in the headers of two others follows the opener at once.
+// Unmarked returns a turn whose header lacks the marker that names its speaker: the marker right
+// after its opener is the second one in the headers of other speakers.
 func (s *Sequence) Unmarked() (Turn, bool) {
 	first := map[conversation.Kind]map[string]bool{}
 	second := map[string]map[conversation.Kind]bool{}
@@ -374,7 +377,7 @@ func (s *Sequence) Unmarked() (Turn, bool) {
 }
 
 // Unfed returns a turn whose header has no line feed after its name, where the headers of all
-// others have.
+// others have one.
 func (s *Sequence) Unfed() (Turn, bool) {
 	feeds, lacks := map[conversation.Kind]bool{}, map[conversation.Kind]Turn{}
 	for _, t := range s.turns {
@@ -403,5 +406,5 @@ func (s *Sequence) Unfed() (Turn, bool) {
 	return Turn{}, false
 }
 
-// Show quotes a prompt where a turn ends or begins.
+// Show quotes the prompt of a turn around an offset.
 func (t Turn) Show(off int) string { return report.Quote(t.In.Text, off) }

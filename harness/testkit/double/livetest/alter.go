@@ -10,7 +10,7 @@ import (
 	"github.com/goassay/assay/engine/wire"
 )
 
-// kind names an event: by its name, or by its part of a chat completion.
+// kind returns the name of an event, or the part of a chat completion that it has.
 func (e Event) kind() string {
 	if e.Name != "" {
 		return e.Name
@@ -36,7 +36,7 @@ func (e Event) kind() string {
 	return "content"
 }
 
-// is reports whether an event is of a kind; a kind may be the end of one.
+// is reports whether the kind of an event is the given one, or ends with it.
 func (e Event) is(kind string) bool { return strings.HasSuffix(e.kind(), kind) }
 
 // OK reports whether the reply is an answer.
@@ -101,7 +101,7 @@ func atFirst(kind string, change func(v ordered.Value) ordered.Value) func(*Repl
 	}
 }
 
-// body changes answers in one piece.
+// body changes the body of answers that are not streamed.
 func body(change func(v ordered.Value) ordered.Value) func(*Reply) {
 	return func(r *Reply) {
 		if !r.Stream && r.OK() {
@@ -128,7 +128,8 @@ func without(key string) func(ordered.Value) ordered.Value {
 	return func(v ordered.Value) ordered.Value { return v.Without(key) }
 }
 
-// replace replaces a text in the JSON of a value; a value that is no JSON then stays as it is.
+// replace replaces a text in the JSON of a value; if the result is not JSON, the value stays as it
+// is.
 func replace(v ordered.Value, old, with string) ordered.Value {
 	changed, err := ordered.ParseString(strings.ReplaceAll(v.String(), old, with))
 	if err != nil {
@@ -150,7 +151,7 @@ func everywhere(old, with string) func(*Reply) {
 	}
 }
 
-// both makes two changes.
+// both makes several changes, in their order.
 func both(changes ...func(*Reply)) func(*Reply) {
 	return func(r *Reply) {
 		for _, change := range changes {
@@ -168,7 +169,7 @@ func where(asks func(r *Reply) bool, change func(*Reply)) func(*Reply) {
 	}
 }
 
-// says reports whether a request has a text.
+// says returns a condition: a request has a text.
 func says(text string) func(*Reply) bool {
 	return func(r *Reply) bool { return strings.Contains(r.Request.String(), text) }
 }
@@ -180,7 +181,8 @@ var (
 	parallel = says("Bern and in Basel?")
 )
 
-// mode is the choice of tools in a protocol's words: "required" also for any, "named", "none", "".
+// mode returns the choice of tools, the same for all protocols: "required" also for any, "named"
+// for a tool; else the protocol's own word.
 func mode(r *Reply) string {
 	choice := r.Request.At("tool_choice")
 	switch kind := choice.At("type").Text(); {
@@ -196,7 +198,7 @@ func mode(r *Reply) string {
 
 func required(r *Reply) bool { return mode(r) == "required" }
 
-// inPieces and inStreams are replies of one way.
+// inPieces reports whether a reply is in one piece, inStreams whether it is streamed.
 func inPieces(r *Reply) bool  { return !r.Stream }
 func inStreams(r *Reply) bool { return r.Stream }
 
@@ -283,12 +285,12 @@ func object(text string) ordered.Value {
 	return v
 }
 
-// failing answers by an error.
+// failing answers with an error.
 func failing(status int, body string) func(*Reply) {
 	return func(r *Reply) { r.Status, r.Stream, r.Body = status, false, object(body) }
 }
 
-// refused changes the refusals of wrong requests.
+// refused changes the replies that are errors.
 func refused(change func(*Reply)) func(*Reply) {
 	return func(r *Reply) {
 		if r.Status != http.StatusOK {
@@ -297,7 +299,7 @@ func refused(change func(*Reply)) func(*Reply) {
 	}
 }
 
-// lasting makes a change that remembers.
+// lasting makes a change that has state, which is safe for concurrent use.
 func lasting(change func() func(*Reply)) func() func(*Reply) {
 	return func() func(*Reply) {
 		var mu sync.Mutex
@@ -310,7 +312,7 @@ func lasting(change func() func(*Reply)) func() func(*Reply) {
 	}
 }
 
-// always makes a change that remembers nothing.
+// always makes a change that has no state.
 func always(change func(*Reply)) func() func(*Reply) {
 	return func() func(*Reply) { return change }
 }

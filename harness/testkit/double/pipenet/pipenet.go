@@ -1,6 +1,6 @@
-// Package pipenet has servers on a network in memory, for tests of time limits: in a bubble of
-// testing/synctest the clock is a fake one, which goes on when everything waits, and a connection
-// of the system's would keep it waiting.
+// Package pipenet runs servers on a network in memory, for tests of time limits. In a bubble of
+// testing/synctest the clock is fake and advances only when every goroutine is durably blocked. A
+// goroutine that waits for a real connection never is.
 //
 // # Stability
 //
@@ -16,14 +16,14 @@ import (
 	"sync"
 )
 
-// listeners are those that are open, by their addresses.
+// listeners has the open listeners by address.
 var listeners struct {
 	sync.Mutex
 	n  int
 	at map[string]*listener
 }
 
-// The transports of clients are http.DefaultTransport or clones of it.
+// Clients use http.DefaultTransport or clones of it, so this is where connections are made.
 func init() {
 	listeners.at = map[string]*listener{}
 	t := http.DefaultTransport.(*http.Transport)
@@ -40,7 +40,7 @@ func init() {
 }
 
 // NewServer starts a server. http.DefaultTransport, and clones of it that are made later, reach it
-// by its URL, whose address is one of the loopback's.
+// by its URL, which has a loopback address.
 func NewServer(handler http.Handler) *httptest.Server {
 	s := NewUnstartedServer(handler)
 	s.Start()
@@ -58,8 +58,8 @@ func NewUnstartedServer(handler http.Handler) *httptest.Server {
 	l.address = address(fmt.Sprintf("127.255.%d.%d:1", listeners.n>>8&0xff, listeners.n&0xff))
 	listeners.at[l.address.String()] = l
 	s.Listener = l
-	// Any httptest.Server that closes would close the idle connections of http.DefaultTransport,
-	// which nothing outside a bubble may do to one in it.
+	// Closing any httptest.Server closes the idle connections of http.DefaultTransport. A goroutine
+	// outside a bubble must not close one that was made inside, so none is kept.
 	s.Config.SetKeepAlivesEnabled(false)
 	return s
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/goassay/assay/harness/check/batch"
 )
 
-// Sample holds the times of a work's rounds for one operation.
+// Sample sums up the times of one operation in the rounds of a work.
 type Sample struct{ Min, Median, Max time.Duration }
 
-// NewSample sums rounds up.
+// NewSample returns the sample of at least one round.
 func NewSample(rounds []time.Duration) Sample {
 	s := slices.Sorted(slices.Values(rounds))
 	return Sample{s[0], s[len(s)/2], s[len(s)-1]}
 }
 
-// Process is a child that measures one work, a round whenever it is asked to. Each work has a
-// process of its own, so that none pays for the memory of another.
+// Process is a child process that measures one work, one round each time it is asked. Each work has
+// a process of its own, so that none pays for the memory of another.
 //
 // It is asked by a line on its standard input, and answers with a line: the nanoseconds that one
-// operation took, or the word error and the message. A number after the nanoseconds is the part of
-// the work that came out as it should.
+// operation took, or the word error and the message. A number after the nanoseconds says how many
+// parts of the work came out as they should.
 type Process struct {
 	Name string
 	// Good is the number that the last answer had after the nanoseconds.
@@ -83,8 +83,8 @@ func (p *Process) Round() (time.Duration, error) {
 // Stop ends the child.
 func (p *Process) Stop() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }
 
-// Rounds goes round processes, and stops them. progress is told of each round of each before it
-// begins.
+// Rounds runs rounds, each through all processes in turn, and then stops the processes. It calls
+// progress before a process begins its round.
 func Rounds(all []*Process, rounds int, progress func(round int, p *Process)) ([]Sample, error) {
 	took := make([][]time.Duration, len(all))
 	for round := range rounds {
@@ -108,7 +108,7 @@ func Rounds(all []*Process, rounds int, progress func(round int, p *Process)) ([
 }
 
 // Serve is the child's side: it measures a round of a work for every line that comes, on one core
-// and with the command's collector, until the input ends.
+// and with the garbage collector as the command sets it, until the input ends.
 func (w Work) Serve(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	batch.SetCollector()
@@ -128,11 +128,11 @@ func (w Work) Serve(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// slice is how long a round of a short work is repeated.
+// slice is the least time that a round measures; a short operation is repeated to fill it.
 const slice = 100 * time.Millisecond
 
-// once repeats an operation for a slice of time and returns the time of one. The first one is not
-// counted: it finds the caches as the other processes left them.
+// once repeats an operation for at least a slice of time and returns the time of one. The first run
+// is not counted: it finds the caches as the other processes left them.
 func once(before, op func()) time.Duration {
 	if before != nil {
 		before()
@@ -144,7 +144,8 @@ func once(before, op func()) time.Duration {
 		if before != nil {
 			before()
 		}
-		// A short operation is repeated between two looks at the clock, which cost more than some.
+		// Several short operations are timed at once: reading the clock costs more than some of
+		// them.
 		batch := 1
 		if before == nil && n > 0 {
 			batch = int(min(max(1, int64(cmp.Or(slice-total, 1))*int64(n)/int64(max(total, 1))),

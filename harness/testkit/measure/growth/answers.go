@@ -32,7 +32,8 @@ func (a answering) client() (*hub.Client, error) {
 
 const commitOf = "0123456789012345678901234567890123456789"
 
-// siblings makes the answer about a repository with files of a name.
+// siblings returns a function that makes the answer about a repository, with files named by a
+// pattern.
 func siblings(name string) func(int) string {
 	return list(`{"sha": "`+commitOf+`", "siblings": [`, `{"rfilename": "`+name+`", "size": 1, `+
 		`"blobId": "`+commitOf+`"}`, `]}`)
@@ -71,8 +72,7 @@ var repositories = []generator{
 	}},
 }
 
-// heldBack is an answer's file system whose files cannot be read, so that the cost is that of the
-// names.
+// heldBack is a file system whose files cannot be opened, so that only their names cost something.
 type heldBack struct{ fs.FS }
 
 // Open implements [fs.FS].
@@ -151,7 +151,7 @@ var parts = []generator{
 	{"parts", func(n int) string { return strings.Repeat("p", n/len(partOf(0))*len(partOf(0))) }},
 }
 
-// joined reads a folder with as many parts of a model as have the length of an input together.
+// joined reads a folder with as many parts of a model as fit into the length of an input.
 func joined(text string) error {
 	files := fstest.MapFS{}
 	for no := range min(len(text)/len(partOf(0)), 9999) {

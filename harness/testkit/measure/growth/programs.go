@@ -19,7 +19,7 @@ import (
 	"github.com/goassay/assay/harness/serve/pipe"
 )
 
-// between puts copies of a piece between two texts.
+// between returns a function that puts copies of a piece between two texts.
 func between(before, piece, after string) func(int) string {
 	return func(n int) string { return before + times(piece)(n) + after }
 }
@@ -65,7 +65,8 @@ func answeredLine(text string) error {
 const document = `{"assay_format": 1, "prefills": ["" PREFILLS], "header": "<|im_start|>assistant\nHEADER", "end": ["<|im_end|>\n" ENDS],
 "calls": [{"call": {"open": "\n<tool_call>OPEN\n", "close": "CLOSE\n</tool_call>"}, "object": {"fields": [{"path": ["name" PATH], "slot": "name"}, {"path": ["arguments"], "slot": "args"} FIELDS]}} CALLS] MEMBERS}`
 
-// within puts copies of a piece into a document of a format, in the place of KEY.
+// within returns a function that puts copies of a piece into a format's document, in the place of
+// key.
 func within(key, piece string) func(int) string {
 	return func(n int) string {
 		text := strings.ReplaceAll(document, key, times(piece)(n))
