@@ -146,16 +146,17 @@ func (o *Observer) bind() error {
 			}
 		}
 		if missing == "" {
-			return err
+			break
 		}
 		o.Facts.Needs.Bound = append(o.Facts.Needs.Bound,
 			ordered.MemberOf(missing, ordered.Str("")))
 		names = slices.DeleteFunc(names, func(n string) bool { return n == missing })
 		err = o.Observe(user).Err
 	}
-	if err != nil && o.Observe(Probe{Plain: true, System: "system"}).Err == nil {
-		// a template may refuse a conversation without a system message, or with nothing but a
-		// user's
+	if err != nil && (o.Observe(Probe{Plain: true, System: "system"}).Err == nil ||
+		o.Observe(Probe{Plain: true, Parts: true}).Err == nil) {
+		// a template may refuse a conversation without a system message, one with nothing but a
+		// user's, or content that is no list of parts
 		return nil
 	}
 	return err

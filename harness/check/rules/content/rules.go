@@ -24,4 +24,5 @@ var Rules = []*probe.Rule{
 	DeveloperUnheard,
 	HistoryUnwritten,
 	NoChat,
+	TextContentRefused,
 }

@@ -31,8 +31,9 @@ func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
 		if err != nil {
 			return // it rendered a moment ago
 		}
-		find(prompt.At(len(prompt.Text)-1), "after a tool's result the prompt does not end "+
-			"with %q, as it does after a question\nthe model sees: %s",
+		find(prompt.At(len(prompt.Text)-1), "answers to a tool's result begin with %q "+
+			"in the history, and the prompt after a result does not end with it\n"+
+			"the model sees: %s",
 			m.Header, report.Quote(prompt.Text, len(prompt.Text)))
 	}
 }

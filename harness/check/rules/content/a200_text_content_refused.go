@@ -1,0 +1,42 @@
+package content
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+)
+
+// TextContentRefused is the rule A200: the template takes content as a list of parts alone.
+var TextContentRefused = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A200", Name: "text-content-refused", Severity: rule.Warning, Harm: rule.Crashed,
+		Short: "Content that comes as text ends the request in an error, or is lost: the template " +
+			"takes a list of parts alone.",
+		Damage: "Most clients send text. An engine that does not make a list of it fails on every " +
+			"request, or gives the model an empty question.",
+		Fix: "Write the content where it is a string, and its parts where it is not.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkTextRefused,
+}
+
+// checkTextRefused renders a question as it came: the engine makes a list of its content where the
+// template takes nothing else, and others do not.
+func checkTextRefused(s *probe.Subject, find probe.Finder) {
+	if c := s.Template.Caps(); !c.TypedOnly() {
+		return
+	}
+	prompt, err := s.Raw(sample.Talk(sample.User), false)
+	switch {
+	case err != nil && probe.Worded(err):
+		probe.Weigh(find, rule.Note)(probe.Nowhere.Shown(prompt.In), "a question whose content "+
+			"is text, and no list of parts, is refused: %w", err)
+	case err != nil:
+		find(probe.Nowhere.Shown(prompt.In), "a question whose content is text, as most clients "+
+			"send it, ends the request in an error: %w\na list of parts is written", err)
+	case !prompt.Has("USERNEEDLE"):
+		// servers that look how a template reads content make a list of it; a library's caller does
+		probe.Weigh(find, rule.Note)(prompt.Near("USERNEEDLE"), "a question whose content is text, as most clients send "+
+			"it, is lost\na list of parts is written")
+	}
+}
