@@ -108,7 +108,8 @@ func (s *Store) Put(key Key, e Entry) {
 // Trim deletes the entries that nobody has asked for in thirty days. It looks at most once a day.
 func (s *Store) Trim() {
 	mark := filepath.Join(s.dir, "trimmed")
-	if info, err := os.Stat(mark); s.dir == "" || err == nil && s.now().Sub(info.ModTime()) < fresh {
+	info, err := os.Stat(mark)
+	if s.dir == "" || err == nil && s.now().Sub(info.ModTime()) < fresh {
 		return
 	}
 	if os.WriteFile(mark, nil, 0o666) != nil {

@@ -36,7 +36,7 @@ func checkTextRefused(s *probe.Subject, find probe.Finder) {
 			"send it, ends the request in an error: %w\na list of parts is written", err)
 	case !prompt.Has("USERNEEDLE"):
 		// servers that look how a template reads content make a list of it; a library's caller does
-		probe.Weigh(find, rule.Note)(prompt.Near("USERNEEDLE"), "a question whose content is text, as most clients send "+
-			"it, is lost\na list of parts is written")
+		probe.Weigh(find, rule.Note)(prompt.Near("USERNEEDLE"), "a question whose content is text, "+
+			"as most clients send it, is lost\na list of parts is written")
 	}
 }
