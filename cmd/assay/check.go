@@ -27,7 +27,9 @@ import (
 	"github.com/goassay/assay/harness/check/rules/compile"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation/clients"
+	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/diff"
+	"github.com/goassay/assay/harness/diff/commit"
 	"github.com/goassay/assay/harness/foreign/gonja"
 	"github.com/goassay/assay/harness/hub/manifest"
 	"github.com/goassay/assay/harness/hub/storage"
@@ -139,8 +141,8 @@ type checking struct {
 	commit   string
 	settings *checkSettings
 	options  check.Options
-	since    *base // of commit
-	whole    bool  // a file of a model folder stands for the folder
+	since    *commit.Base // of commit
+	whole    bool         // a file of a model folder stands for the folder
 	seed     uint64
 	write    string // the file of a baseline to be written; "": none
 
@@ -268,7 +270,7 @@ func (k *checking) begin(c *call, r *report.Report) ([]string, error) {
 		k.commit = of.Base
 	}
 	if k.commit != "" {
-		if k.since, err = openBase(k.commit); err != nil {
+		if k.since, err = commit.Open(k.commit); err != nil {
 			return nil, err
 		}
 		k.settings.at(c, k.since, k.commit)
@@ -516,10 +518,10 @@ func (k *checking) look(c *call, name string) (one checked, err error) {
 	if err == nil {
 		one.results = append(one.results, check.Response(config.With(c.ctx, o), k.options)...)
 	}
-	old := k.since.open
+	old := k.since.Source
 	if err == nil && k.since != nil && filepath.Base(name) == modeldir.TokenizerConfig {
 		// the files beside it have a say in its templates and tokens, at the base too
-		was, err := k.since.model(filepath.Dir(name))
+		was, err := k.since.Model(filepath.Dir(name))
 		if err != nil {
 			return one, err
 		}
@@ -596,7 +598,7 @@ func (k *checking) model(ctx context.Context, one *checked, m *subject.Model,
 		return nil
 	}
 	findings := check.ModelOnly(m, k.options)
-	was, err := k.since.model(m.Path)
+	was, err := k.since.Model(m.Path)
 	if err != nil {
 		return err
 	}
@@ -686,26 +688,30 @@ func (k *checking) edited(ctx context.Context, one *checked, src subject.Source,
 	}
 	*o.Accepted = slices.AppendSeq(*o.Accepted, maps.Keys(k.settings.accepted))
 	findings := k.findings(src, o)
-	edit, err := since(ctx, was, src, together)
-	if err != nil {
-		return err
+	var cases []script.Case
+	if was != nil && !was.Same(src) {
+		var err error
+		if cases, err = readCases(filepath.Dir(src.File)); err != nil {
+			return err
+		}
 	}
+	edit := diff.Since(ctx, was, src, cases, together)
 	switch {
-	case edit.was == nil:
-	case edit.was.Same(src):
+	case edit.Was == nil:
+	case edit.Was.Same(src):
 		rule.Settle(findings, slices.Clone(findings), k.settled())
 	default:
-		before := k.findings(*edit.was, o)
+		before := k.findings(*edit.Was, o)
 		for i := range before {
 			before[i].Suite = src.Name
 		}
-		k.settle(findings, before, []subject.Source{src, *edit.was})
+		k.settle(findings, before, []subject.Source{src, *edit.Was})
 	}
-	one.results = append(append(one.results, findings...), edit.changes...)
-	if edit.was == nil || !edit.was.Same(src) {
-		edit.changes = k.told(edit.changes)
+	one.results = append(append(one.results, findings...), edit.Changes...)
+	if edit.Was == nil || !edit.Was.Same(src) {
+		edit.Changes = k.told(edit.Changes)
 		one.edits = append(one.edits, fmt.Sprintf("edit: %s: %s", src.Name,
-			edit.class(k.told(findings))))
+			edit.Class(k.told(findings))))
 	}
 	return nil
 }

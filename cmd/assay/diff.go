@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/diff"
+	"github.com/goassay/assay/harness/diff/commit"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -70,29 +71,15 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 
 // openRevision opens a file, or a file of a commit.
 func openRevision(c *call, name string) (subject.Source, error) {
-	if !strings.HasPrefix(name, "git:") {
+	if !strings.HasPrefix(name, commit.Scheme) {
 		return c.open(name)
 	}
-	all, err := openCommitted(name)
+	all, err := commit.Templates(name)
 	if err != nil {
 		return subject.Source{}, err
 	}
 	c.noteShadowed(name, all[0])
 	return all[0], nil
-}
-
-// openCommitted opens all templates of a file of a commit, git:REV:PATH.
-func openCommitted(name string) ([]subject.Source, error) {
-	spec := strings.TrimPrefix(name, "git:")
-	text, err := git("show", "--end-of-options", spec)
-	if err != nil {
-		return nil, err
-	}
-	all, err := subject.Texts(name, text)
-	for i := range all {
-		_, all[i].File, _ = strings.Cut(spec, ":")
-	}
-	return all, err
 }
 
 // readCases reads the cases of a folder: scripts, and the outputs of a family.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/goassay/assay/harness/diff/commit"
 	"github.com/goassay/assay/harness/editor"
 )
 
@@ -20,12 +21,12 @@ Code, Neovim, Helix, Zed and JetBrains.`,
 			defer end()
 			return editor.Serve(c.ctx, c.stdin, c.raw, editor.Options{Version: version(),
 				Check: judged, Limits: limits.Limits,
-				Base: func(commit string) (*editor.Base, error) {
-					b, err := openBase(commit)
+				Base: func(rev string) (*editor.Base, error) {
+					b, err := commit.Open(rev)
 					if err != nil {
 						return nil, err
 					}
-					return &editor.Base{Open: b.open, Read: b.read}, nil
+					return &editor.Base{Open: b.Source, Read: b.Read}, nil
 				}})
 		}
 	},

@@ -13,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/config"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/diff/commit"
 	"github.com/goassay/assay/harness/hub/storage"
 	"github.com/goassay/assay/harness/report/spelling"
 )
@@ -112,10 +113,10 @@ func (s *checkSettings) open() error {
 
 // at takes the settings of a commit in place of those of the working tree: an edit must not excuse
 // itself.
-func (s *checkSettings) at(c *call, b *base, commit string) {
+func (s *checkSettings) at(c *call, b *commit.Base, rev string) {
 	if !s.none && s.file == "" {
-		s.valid = &config.Finder{Vocabulary: s.words, Read: b.read,
-			Name: func(file string) string { return commit + ":" + shortName(file) },
+		s.valid = &config.Finder{Vocabulary: s.words, Read: b.Read,
+			Name: func(file string) string { return rev + ":" + shortName(file) },
 			Wrong: func(err error) {
 				c.warn("the defaults are taken, since the settings are wrong: %s",
 					source.Detail(err))

@@ -1,9 +1,21 @@
-package main
+// Package commit reads the files of a commit of git: templates and models as they were before an
+// edit.
+//
+// # Model
+//
+// A [Base] is the commit that the working tree departed from. It finds a file's revision there, also
+// where the file was renamed since. Paths are those of git, relative to the working folder.
+//
+// git runs with settings that keep it from running a program that a repository names, and from
+// taking a folder of it for a repository.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package commit
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,11 +28,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/diff"
 )
 
 // settings keep git from running a program that a repository names, and from taking a folder of it
@@ -50,16 +59,15 @@ func gitTo(out io.Writer, args ...string) error {
 	return err
 }
 
-// base is a commit to compare with, and the names of files there. Paths are those of git, relative
-// to the working folder.
-type base struct {
+// Base is a commit to compare with, and the names of files there.
+type Base struct {
 	commit  string
 	changed map[string]bool   // path now -> it differs
 	renamed map[string]string // path now -> path then, of files that were renamed
 }
 
 // at is how git names a file.
-func (b *base) at(name string) string {
+func (b *Base) at(name string) string {
 	name = filepath.Clean(name)
 	if filepath.IsAbs(name) {
 		if wd, err := os.Getwd(); err == nil {
@@ -71,9 +79,9 @@ func (b *base) at(name string) string {
 	return filepath.ToSlash(name)
 }
 
-// openBase finds the commit that the working tree departed from: the common ancestor with HEAD, or
+// Open finds the commit that the working tree departed from: the common ancestor with HEAD, or
 // the commit itself where a clone is too shallow to know.
-func openBase(commit string) (*base, error) {
+func Open(commit string) (*Base, error) {
 	if _, err := git("rev-parse", "--verify", "--quiet", "--end-of-options",
 		commit+"^{commit}"); err != nil || strings.HasPrefix(commit, "^") {
 		if shallow, again := git("rev-parse", "--is-shallow-repository"); again != nil {
@@ -85,7 +93,7 @@ func openBase(commit string) (*base, error) {
 		}
 		return nil, fmt.Errorf("--base %s: there is no such commit in this repository", commit)
 	}
-	b := &base{commit: commit, changed: map[string]bool{}, renamed: map[string]string{}}
+	b := &Base{commit: commit, changed: map[string]bool{}, renamed: map[string]string{}}
 	if ancestor, err := git("merge-base", "--end-of-options", commit, "HEAD"); err == nil {
 		b.commit = strings.TrimSpace(ancestor)
 	}
@@ -107,9 +115,9 @@ func openBase(commit string) (*base, error) {
 	return b, nil
 }
 
-// open returns the revision of a template at the base, of the same name where its file has several;
+// Source returns the revision of a template at the base, of the same name where its file has several;
 // nil where the base has none that can be used.
-func (b *base) open(is subject.Source) *subject.Source {
+func (b *Base) Source(is subject.Source) *subject.Source {
 	name := b.at(is.File)
 	if old, ok := b.renamed[name]; ok {
 		name = old
@@ -118,7 +126,7 @@ func (b *base) open(is subject.Source) *subject.Source {
 	if _, err := git("cat-file", "-e", object); err != nil {
 		return nil
 	}
-	all, err := openCommitted("git:" + object)
+	all, err := Templates(Scheme + object)
 	if err != nil {
 		return nil
 	}
@@ -130,9 +138,9 @@ func (b *base) open(is subject.Source) *subject.Source {
 	return nil
 }
 
-// model returns a model folder, or a model file, as it was at the base; nil where the base has
+// Model returns a model folder, or a model file, as it was at the base; nil where the base has
 // none.
-func (b *base) model(name string) (*subject.Model, error) {
+func (b *Base) Model(name string) (*subject.Model, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -184,7 +192,7 @@ func (b *base) model(name string) (*subject.Model, error) {
 
 // files maps the files of a model folder, by their names in it, to their paths at the base: those
 // that the base has there, and those that have been moved there.
-func (b *base) files(dir string) (map[string]string, error) {
+func (b *Base) files(dir string) (map[string]string, error) {
 	at := b.at(dir)
 	list, err := git("ls-tree", "-z", b.commit, "--", "./"+at+"/",
 		"./"+at+"/"+modeldir.AdditionalDir+"/")
@@ -219,7 +227,7 @@ func (b *base) files(dir string) (map[string]string, error) {
 
 // copy writes a file as it was at the base. A model file that has not changed is a link to the one
 // on the disk: git may have no more than a pointer to it.
-func (b *base) copy(file, target string) error {
+func (b *Base) copy(file, target string) error {
 	if !b.changed[file] && strings.EqualFold(path.Ext(file), ".gguf") {
 		now, err := filepath.Abs(filepath.FromSlash(file))
 		if err == nil && os.Symlink(now, target) == nil {
@@ -233,8 +241,8 @@ func (b *base) copy(file, target string) error {
 	return errors.Join(gitTo(out, "cat-file", "blob", b.commit+":./"+file), out.Close())
 }
 
-// read reads a file at the base by its absolute path; what git does not have there is not there.
-func (b *base) read(file string) ([]byte, error) {
+// Read reads a file at the base by its absolute path; what git does not have there is not there.
+func (b *Base) Read(file string) ([]byte, error) {
 	var out bytes.Buffer
 	if gitTo(&out, "cat-file", "blob", b.commit+":./"+b.at(file)) != nil {
 		return nil, fs.ErrNotExist
@@ -248,59 +256,19 @@ func part(src subject.Source) string {
 	return name
 }
 
-// edit describes the change of a template since the base.
-type edit struct {
-	was     *subject.Source // nil: the base does not have it
-	changes []rule.Result   // as `assay diff` finds them, without the checks' own findings
-}
+// Scheme begins the name of a file of a commit, git:REV:PATH.
+const Scheme = "git:"
 
-// since compares a template with its revision at the base, if there is one. Both have one bound on
-// their renders together, that of the options.
-func since(ctx context.Context, was *subject.Source, is subject.Source, o engine.Options) (edit,
-	error) {
-	if was == nil {
-		return edit{}, nil
-	}
-	e := edit{was: &subject.With(ctx, []subject.Source{*was}, o)[0]}
-	if was.Same(is) {
-		return e, nil
-	}
-	cases, err := readCases(filepath.Dir(is.File))
+// Templates opens all templates of a file of a commit, git:REV:PATH.
+func Templates(name string) ([]subject.Source, error) {
+	spec := strings.TrimPrefix(name, Scheme)
+	text, err := git("show", "--end-of-options", spec)
 	if err != nil {
-		return e, err
+		return nil, err
 	}
-	e.changes = slices.DeleteFunc(diff.Compare(*e.was, is, cases),
-		func(res rule.Result) bool { return slices.Contains(diff.OfFindings, res.Rule) })
-	return e, nil
-}
-
-// class names the class of the edit, with its changes: new, identical, safe, risky, breaking or not
-// compared. It is breaking where a check fails that did not at the base.
-func (e edit) class(findings []rule.Result) string {
-	switch {
-	case e.was == nil:
-		return "new, so nothing is compared"
-	case diff.Incomparable(e.changes):
-		return diff.NotCompared + ", because the limits ended the look at it"
+	all, err := subject.Texts(name, text)
+	for i := range all {
+		_, all[i].File, _ = strings.Cut(spec, ":")
 	}
-	changed := slices.Clone(e.changes)
-	for _, res := range findings {
-		if res.Bad() {
-			changed = append(changed, res)
-		}
-	}
-	changed = slices.DeleteFunc(changed,
-		func(res rule.Result) bool { return res.Status == rule.Passed })
-	if len(changed) == 0 {
-		return diff.Identical
-	}
-	slices.SortStableFunc(changed,
-		func(a, b rule.Result) int { return cmp.Compare(b.Level(), a.Level()) })
-	var names []string
-	for _, res := range changed {
-		if !slices.Contains(names, res.Name) {
-			names = append(names, res.Name)
-		}
-	}
-	return diff.Class(changed[0].Level()) + ": " + strings.Join(names, ", ")
+	return all, err
 }
