@@ -126,11 +126,11 @@ func atBeginning(pattern string) string { return "^" + someSpace + "(" + pattern
 const someSpace = `\s{0,40}`
 
 // trigger returns the regular expression for the beginning of a call as the template writes it,
-// and, where that is a distinctive literal, the literal.
+// and, where that is a distinctive literal with which nothing else begins, the literal.
 func (d *demand) trigger(s *spelling) (pattern, word string) {
 	o := s.openings[0]
-	if !s.tentative(o) && distinctive(o.first.Text) || o.first == s.Section.Open ||
-		o.first == s.Call.Open {
+	if !s.tentative(o) && distinctive(o.first.Text) && !s.addressed(o) ||
+		o.first == s.Section.Open || o.first == s.Call.Open {
 		return regexp.QuoteMeta(o.first.Text), o.first.Text
 	}
 	name := "(?:" + strings.Join(each(d.list,

@@ -487,7 +487,11 @@ func (c *callReader) rest(tool *tool) peg.Pattern {
 		if s.Object != nil {
 			return append(c.object().rest(), c.closeFence(), c.tail(tool))
 		}
-		rest := peg.Seq{c.perTool("head end", tool, c.headEnd), c.args.body(tool), c.tail(tool)}
+		body := c.args.body
+		if s.envelope != nil {
+			body = c.envelope
+		}
+		rest := peg.Seq{c.perTool("head end", tool, c.headEnd), body(tool), c.tail(tool)}
 		if tag, ok := s.selfClosing(); ok {
 			return peg.Choice{peg.Seq{c.ref(c.name("self-closing"),
 				func() peg.Pattern { return c.selfClosing(tag) }), peg.Cut{}, c.noArguments()},

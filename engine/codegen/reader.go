@@ -82,12 +82,13 @@ func once(text string) peg.Pattern {
 	return peg.Choice{peg.Lit{Text: text}, peg.Stub{Text: text}}
 }
 
-// wholeMarker matches the markers and heads with which content and calls begin: the prompt has
-// written the beginning of one, and it is no part of the answer where the model does not go on with
-// it.
+// wholeMarker matches the markers and heads with which reasoning, content and calls begin: the
+// prompt has written the beginning of one, and it is no part of the answer where the model does not
+// go on with it.
 func (r *reader) wholeMarker() peg.Pattern {
 	var alts peg.Choice
-	if open := r.t.f.Content.Open.Text; open != "" {
+	for _, open := range literals([]string{r.t.f.Content.Open.Text,
+		r.t.f.Reasoning.Open.Text}).firsts() {
 		alts = append(alts, r.lit(open))
 	}
 	for _, c := range r.calls {

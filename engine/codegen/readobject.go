@@ -11,10 +11,13 @@ import (
 // objectReader makes the states of calls that are JSON objects.
 type objectReader struct {
 	*callReader
-	o *format.Object
+	o     *format.Object
+	again *tool // the one whose name has been read before the object; else nil
 }
 
-func (c *callReader) object() *objectReader { return &objectReader{c, c.s.Object} }
+func (c *callReader) object() *objectReader {
+	return &objectReader{callReader: c, o: c.s.Object}
+}
 
 // anything reads any value, and says nothing.
 var anything = peg.Scan{Scanner: codec.Syntax{}}
@@ -115,7 +118,11 @@ func fixedMember(o *format.Object, f format.Field, level int,
 // member matches any member of the object at a path: a slot, an object that contains some, or a
 // member that nobody asked for.
 func (c *objectReader) member(path []string) peg.Pattern {
-	return c.ref(fmt.Sprintf("member %d %q", c.s.number, path), func() peg.Pattern {
+	name := fmt.Sprintf("member %d %q", c.s.number, path)
+	if c.again != nil {
+		name += " " + c.again.name
+	}
+	return c.ref(name, func() peg.Pattern {
 		var words []string
 		var bodies []peg.Pattern
 		for _, f := range under(c.o, path) {
@@ -157,6 +164,11 @@ func (c *objectReader) members(path []string) peg.Pattern {
 // value matches the value of a member.
 func (c *objectReader) value(f format.Field) peg.Pattern {
 	switch f.Slot {
+	case format.SlotName:
+		if c.again != nil {
+			return peg.Choice(each(c.keys(c.again.name),
+				func(text string) peg.Pattern { return peg.Lit{Text: text} }))
+		}
 	case format.SlotArgs:
 		return peg.Seq{c.args.arguments(f.Text, quoteOf(c.o)), peg.Emit{Kind: ArgsEnd}}
 	case format.SlotID, format.SlotIndex: // a generated number is an id too

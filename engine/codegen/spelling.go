@@ -24,6 +24,7 @@ type spelling struct {
 	entry  *entry // how arguments are spelled that come one by one
 	// the part of the head that is or contains the function's name; -1 where the call is an object
 	name     int
+	envelope *format.Object // the object around the arguments, after the head; nil without one
 	openings []opening
 	also     []format.Marker // further separators of calls
 }
@@ -50,7 +51,9 @@ const (
 func (o opening) bare() bool { return o.from >= atHead }
 
 func newSpelling(t *turn, number int, c *format.Calls) (*spelling, error) {
-	s := &spelling{Calls: c, t: t, number: number, id: strconv.Itoa(number), name: nameAt(c.Head)}
+	c, envelope := withoutEnvelope(c)
+	s := &spelling{Calls: c, t: t, number: number, id: strconv.Itoa(number), name: nameAt(c.Head),
+		envelope: envelope}
 	e, ok := takeApart(c.Body.Entry)
 	if ok {
 		s.entry = &e
@@ -173,7 +176,7 @@ func (s *spelling) fenced() bool {
 // repeatsName reports whether a call has its name once more after the first time.
 func (s *spelling) repeatsName() bool {
 	isName := func(p format.Part) bool { return p.Kind == format.SlotName }
-	return slices.ContainsFunc(s.Tail, isName) ||
+	return s.envelope != nil || slices.ContainsFunc(s.Tail, isName) ||
 		s.name >= 0 && slices.ContainsFunc(s.Head[s.name+1:], isName)
 }
 

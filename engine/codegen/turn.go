@@ -168,8 +168,9 @@ func (t *turn) closesCall(text string) bool {
 	return !slices.Contains(t.thinking().closing(), text) && slices.ContainsFunc(t.calls, closes)
 }
 
-// strays returns the closing markers that are dropped where they close nothing (E21 T5). Where the
-// text has begun, and calls count no more after text (T2 switched off), theirs are text.
+// strays returns the closing markers that are dropped where they close nothing (E21 T5); the close
+// of content closes the text. Where the text has begun, and calls count no more after text (T2
+// switched off), theirs are text.
 func (t *turn) strays(begun bool) []string {
 	if !t.on(StrayClosers) {
 		return nil
@@ -181,7 +182,7 @@ func (t *turn) strays(begun bool) []string {
 		if i > 0 { // the token of a marker such as "]</calls>" alone
 			add(text[i:])
 		}
-		if distinctive(text) && !slices.Contains(out, text) {
+		if distinctive(text) && text != t.f.Content.Close.Text && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}

@@ -226,7 +226,11 @@ func (c *callWriter) rest(t *tool) peg.Pattern {
 			for n := s.name + 1; n < len(s.Head); n++ {
 				seq = append(seq, c.again(s.Head, n, t))
 			}
-			seq = append(seq, c.entries().body(t))
+			body := c.entries().body
+			if s.envelope != nil {
+				body = c.envelope
+			}
+			seq = append(seq, body(t))
 		}
 		if s.repeatsName() {
 			return append(seq, c.tail(t))
@@ -323,7 +327,10 @@ func (c *callWriter) objectRest(t *tool) peg.Seq {
 
 // value returns the patterns of the values of members.
 func (c *callWriter) value(t *tool) func(f format.Field) peg.Pattern {
-	quote := quoteOf(c.s.Object)
+	quote := byte('"')
+	if c.s.Object != nil {
+		quote = quoteOf(c.s.Object)
+	}
 	mark := peg.Lit{Text: string(quote)}
 	return func(f format.Field) peg.Pattern {
 		switch f.Slot {

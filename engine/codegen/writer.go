@@ -102,6 +102,9 @@ func (w *writer) goOn(begun string) peg.Pattern {
 	if m := w.f.Content.Open; m.Text != "" {
 		add(m.Text, peg.Seq{w.spelled(m.Text), w.answer()})
 	}
+	if m := w.f.Reasoning.Open; m.Text != "" {
+		add(m.Text, peg.Seq{w.spelled(m.Text), w.ref("reasoning", w.reasoning)})
+	}
 	return alts
 }
 

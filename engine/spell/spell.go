@@ -41,7 +41,7 @@
 //
 // No marker holds an end text of the format, nor the close of content: the model stops there, or
 // has closed its content. Only a marker that begins with one and goes on is right, since a turn may
-// have further messages.
+// have further messages. Calls that begin as content does may close as it does, too.
 //
 // # Stability
 //
@@ -164,12 +164,26 @@ func (s *speller) ends() error {
 			}
 		}
 	}
-	for _, m := range s.callMarkers() {
-		if close := s.f.Content.Close.Text; close != "" && holds(m.Text, close) {
-			return fmt.Errorf("the marker %q holds the close of content, %q", m.Text, close)
+	for _, c := range s.f.Calls {
+		for _, m := range literals(c) {
+			if close := s.f.Content.Close.Text; close != "" && holds(m.Text, close) &&
+				!s.closesAlike(c, m) {
+				return fmt.Errorf("the marker %q holds the close of content, %q", m.Text, close)
+			}
 		}
 	}
 	return nil
+}
+
+// closesAlike reports whether a marker is the last one of a call and ends with the close of
+// content, where the two begin alike as well: they are parts of a kind.
+func (s *speller) closesAlike(c format.Calls, m format.Marker) bool {
+	if len(c.Head) == 0 || len(c.Tail) == 0 || !c.Call.IsZero() {
+		return false
+	}
+	first, last := c.Head[0].Text.Text, c.Tail[len(c.Tail)-1].Text
+	return first != "" && strings.HasPrefix(s.f.Content.Open.Text, first) && m == last &&
+		strings.HasSuffix(last.Text, s.f.Content.Close.Text)
 }
 
 // holds reports whether a marker is a text, or has it after its beginning.
@@ -178,21 +192,22 @@ func holds(marker, text string) bool {
 }
 
 // markers returns the literals of everything but routes.
-func (s *speller) markers() []format.Marker {
+func (s *speller) markers() (all []format.Marker) {
+	for _, c := range s.f.Calls {
+		all = append(all, literals(c)...)
+	}
 	r, c := s.f.Reasoning, s.f.Content
-	return append(s.callMarkers(), r.Open, r.Close, c.Open, c.Close)
+	return append(all, r.Open, r.Close, c.Open, c.Close)
 }
 
-// callMarkers returns the literals of calls.
-func (s *speller) callMarkers() (all []format.Marker) {
-	for _, c := range s.f.Calls {
-		all = append(all, c.Section.Open, c.Section.Close, c.Call.Open, c.Call.Close, c.Sep,
-			c.Body.Open, c.Body.Close, c.Body.Sep)
-		for _, parts := range [][]format.Part{c.Head, c.Body.Entry, c.Body.Item, c.Tail} {
-			for _, p := range parts {
-				if p.Kind == format.SlotLit {
-					all = append(all, p.Text)
-				}
+// literals returns those of a spelling of calls.
+func literals(c format.Calls) []format.Marker {
+	all := []format.Marker{c.Section.Open, c.Section.Close, c.Call.Open, c.Call.Close, c.Sep,
+		c.Body.Open, c.Body.Close, c.Body.Sep}
+	for _, parts := range [][]format.Part{c.Head, c.Body.Entry, c.Body.Item, c.Tail} {
+		for _, p := range parts {
+			if p.Kind == format.SlotLit {
+				all = append(all, p.Text)
 			}
 		}
 	}

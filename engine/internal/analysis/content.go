@@ -170,6 +170,26 @@ func (a *contentPass) contentClose(open, behind string) string {
 	if n := countMarkers(open); close != "" && countMarkers(close) < n {
 		close = cutMarkers(behind, n)
 	}
+	if close == "" && !onlySpace(open) {
+		close = a.closeBesideCalls(behind)
+	}
+	return close
+}
+
+// closeBesideCalls returns the text between content and the opener of the calls after it, where the
+// text after content alone begins with it as well: it closes content, and only the rest ends the
+// turn, though a call closes alike.
+func (a *contentPass) closeBesideCalls(behind string) string {
+	if !a.spoken.shown(observe.Content) {
+		return ""
+	}
+	_, at := observe.Before(a.spoken.body, observe.Content)
+	opener, _ := observe.Before(a.called.body, callKinds...)
+	close, ok := strings.CutSuffix(observe.After(a.spoken.body, at), a.withoutReasoning(opener))
+	if !ok || onlySpace(opener) || onlySpace(close) || !onlyMarkers(close) ||
+		!strings.HasPrefix(behind, close) {
+		return ""
+	}
 	return close
 }
 

@@ -134,7 +134,8 @@ func (a *headerPass) findHeader() {
 	prompts, moved := a.movedHeaders(heads, before, asked)
 	header, end := a.alignHeader(heads, before, prompts, a.withoutOpener)
 	if added, asked := strings.CutPrefix(prompts[0], before); asked &&
-		onlySpace(header[len(end):]) && !onlySpace(added) {
+		onlySpace(header[len(end):]) && !onlySpace(added) &&
+		a.withoutOpener(header+added) == header+added {
 		if loose, from := a.alignLoosely(heads, before, prompts); loose != "" {
 			header, end = loose, from
 		}
@@ -289,11 +290,12 @@ func (a *headerPass) alignHeader(heads []string, before string, prompts []string
 			header = h
 		}
 	}
+	whole := header
 	header = trim(header)
 	if end = source.CommonPrefix(before, header); end != before {
 		end = snapEnd(end, before, header)
 	}
-	if prompts[0] != before && header == end && shared != header {
+	if prompts[0] != before && header == end && shared != header && header == whole {
 		// The added text stands after other text: look for it where the answers have it.
 		// A prompt without generation may end with a text of its own.
 		added, asked := strings.CutPrefix(source.CommonPrefix(prompts...), before)
@@ -390,8 +392,9 @@ func (a *headerPass) withoutOpener(header string) string {
 			for i, at := range body {
 				if at.Kind == observe.Name && at.Call == 1 && i > 0 &&
 					body[i-1].Kind == observe.Literal {
+					added := strings.TrimPrefix(header, a.othersEnd)
 					return strings.TrimSuffix(header,
-						strings.Trim(source.CommonSuffix(header, body[i-1].Text), format.Space))
+						strings.Trim(source.CommonSuffix(added, body[i-1].Text), format.Space))
 				}
 			}
 		}
