@@ -86,22 +86,27 @@ func (r closerReader) furtherEnds() peg.Pattern {
 
 // foreignToken drops a token that is no marker of the format.
 func (r closerReader) foreignToken() peg.Pattern {
+	return peg.Seq{r.noMarker(), peg.Capture{Kind: Dropped, P: r.token()}}
+}
+
+// noMarker matches nothing, where no token of the format stands.
+func (r closerReader) noMarker() peg.Pattern {
 	var known peg.Choice
 	for _, text := range append(r.t.parts().all(), r.t.endTexts()...) {
 		if strings.HasPrefix(strings.TrimPrefix(text, TokenMark), tokenOpen) {
 			known = append(known, r.lit(text))
 		}
 	}
-	token := peg.Capture{Kind: Dropped, P: r.token()}
 	if known == nil {
-		return token
+		return peg.Seq{}
 	}
-	return peg.Seq{peg.Not{P: known}, token}
+	return peg.Not{P: known}
 }
 
-// beforeEnd returns the alternative for such a token after a call, at the end of the output.
-func (r closerReader) beforeEnd() peg.Choice {
+// foreignEnd is the alternative for such a token after a call, at the end of the output: it ends
+// the turn, as models end one with calls by a token that their template does not have.
+func (r closerReader) foreignEnd() peg.Pattern {
 	mark := r.markInfo(MarkInfo{Free: true, Stray: true})
-	return peg.Choice{peg.Seq{peg.Hold{P: peg.Seq{mark, r.foreignToken(), mark, peg.Space{},
-		peg.End{}}}, peg.Cut{}}}
+	return peg.Seq{peg.Hold{P: peg.Seq{mark, r.noMarker(), peg.Emit{Kind: EndOfTurn}, r.token(),
+		mark, peg.Space{}, peg.End{}}}, peg.Cut{}}
 }

@@ -319,26 +319,26 @@ func (r *reader) text(x text) peg.Pattern {
 func (r *reader) textUp(x text, alts peg.Choice) peg.Pattern {
 	at := r.ref(x.name+" marker", func() peg.Pattern { return r.markers(x) })
 	return peg.Seq{peg.Until{Kind: Content,
-		Stops: stops(r.interruptions(x.begun).firsts(), r.t.endTexts())}, append(alts, at)}
+		Stops: stops(r.interruptions(x).firsts(), r.t.endTexts())}, append(alts, at)}
 }
 
 // mayBeText reports whether a closing marker is not known for one where it begins.
 func (r *reader) mayBeText(text string) bool { return r.t.opensToo(text) || len(tokens(text)) > 1 }
 
 // interruptions is the shape of all that can interrupt the answer's text.
-func (r *reader) interruptions(begun bool) shape {
+func (r *reader) interruptions(x text) shape {
 	var parts []shape
-	if !begun || r.t.on(ContentAround) {
+	if !x.begun || r.t.on(ContentAround) {
 		parts = append(parts, r.t.anyCall())
 	}
-	if m := r.t.f.Reasoning.Open; (!begun || r.t.on(LooseReasoning)) && !worded(m) {
+	if m := r.t.f.Reasoning.Open; (!x.begun || r.t.on(LooseReasoning)) && !worded(m) {
 		parts = append(parts, literal(m.Text))
 	}
-	parts = append(parts, literals(r.t.strays(begun)))
+	parts = append(parts, literals(r.t.strays(x.begun)))
 	if m := r.t.f.Content.Open; !worded(m) {
 		parts = append(parts, literal(m.Text))
 	}
-	if r.t.foreignTokens(begun) {
+	if r.t.foreignTokens(x.begun) || x.after && r.t.on(StrayClosers) {
 		parts = append(parts, literal(tokenOpen))
 	}
 	return either(append(parts, literal(r.t.f.Content.Close.Text))...)
@@ -378,10 +378,10 @@ func (r *reader) markers(x text) peg.Pattern {
 	}
 	// before calls that open with a name in brackets, as an end is
 	alts = append(alts, r.ends()...)
-	if x.after && r.t.foreignTokens(x.begun) {
-		alts = append(alts, r.closers().beforeEnd()...)
+	if x.after && r.t.on(StrayClosers) {
+		alts = append(alts, r.closers().foreignEnd())
 	}
-	alts = append(alts, r.shifts(r.interruptions(x.begun).firsts(), next)...)
+	alts = append(alts, r.shifts(r.interruptions(x).firsts(), next)...)
 	if r.t.calling() && !x.begun {
 		return append(alts, peg.Seq{peg.Rejected{Kind: Content}, r.refused()})
 	}

@@ -129,6 +129,49 @@ func withoutOpening(end, between, opening string) string {
 	return end[:at]
 }
 
+// nextMessages returns the tokens with which a template begins the messages that may follow an
+// answer: a user's after a text, and a result after a call. Where it writes no end of a turn, the
+// model has learnt to write such a token in its place.
+func (a *state) nextMessages() (tokens []string) {
+	if a.plain.observation == nil {
+		return nil
+	}
+	add := func(end, further string) {
+		next, ok := strings.CutPrefix(further, end)
+		next = strings.TrimLeft(next, format.Space)
+		n := bracketedAt(next)
+		if !ok || n == 0 || !isToken(next[:n]) || slices.Contains(tokens, next[:n]) ||
+			strings.Contains(a.proper, next[:n]) || slices.ContainsFunc(a.answers(), func(t *turn) bool {
+			return strings.Contains(observe.Text(t.body), next[:n])
+		}) {
+			return
+		}
+		tokens = append(tokens, next[:n])
+	}
+	past := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Past = true }))
+	if _, at := observe.Before(past.Atoms(), observe.Content); past.Err == nil && at >= 0 {
+		add(observe.LastLiteral(a.plain.body), observe.After(past.Atoms(), at))
+	}
+	if !a.called.shown(observe.Name) {
+		return tokens
+	}
+	answered := a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Answered = true }))
+	for i, at := range slices.Backward(answered.Atoms()) {
+		if slices.Contains(callKinds, at.Kind) && answered.Err == nil {
+			add(observe.LastLiteral(a.called.body), observe.After(answered.Atoms(), i))
+			break
+		}
+	}
+	return tokens
+}
+
+// isToken reports whether a marker between brackets cannot be markup of a text: a sign stands after
+// the bracket.
+func isToken(marker string) bool {
+	inner := strings.TrimLeft(marker, format.OpenBrackets)
+	return inner != "" && classAt(inner) == sign && inner[0] != '/'
+}
+
 func findEnds(s state) state {
 	s.findEnds()
 	return s
@@ -163,7 +206,15 @@ func (a *state) findEnds() {
 	if !a.observer.Template().StandIns {
 		add(a.observer.Template().EOS)
 	}
-	a.gave("C1", "end", format.Observed, "turns end with %q", f.End)
+	if next := a.nextMessages(); len(plain) == 0 && len(next) > 0 {
+		a.gave("C1", "end", format.Observed, "nothing ends a turn but the markers of the messages "+
+			"that may follow: %q", next)
+		for _, marker := range next {
+			add(marker)
+		}
+	} else {
+		a.gave("C1", "end", format.Observed, "turns end with %q", f.End)
+	}
 	if apart {
 		a.gave("T2", "end", format.Assumed, "every turn with calls ends with %q, and other turns "+
 			"do not; it is taken to end the turn, and may as well close the calls", calls)
