@@ -327,8 +327,8 @@ func TestForeignTokens(t *testing.T) {
 		drops  int
 	}{
 		{"<|python_tag|>" + object, message("", get), 1},
-		{"\n<|python_tag|>\n" + object + "<|eom_id|>", message("", get), 2},
-		{object + "<|eom_id|>\n", message("", get), 1},
+		{"\n<|python_tag|>\n" + object + "<|eom_id|>", message("", get), 1},
+		{object + "<|eom_id|>\n", message("", get), 0},
 		{"I look. <|tool|>" + object, message("I look.", get), 1},
 		{"<|python_tag|>print(1)", message("<|python_tag|>print(1)"), 0},
 		{"The token <|eom_id|> ends it.", message("The token <|eom_id|> ends it."), 0},
@@ -364,6 +364,23 @@ func TestFurtherEnds(t *testing.T) {
 		for _, pieces := range [][]string{{output}, bytesOf(output)} {
 			p, m := read(t, out, pieces...)
 			if m.Content != "Hi." || len(p.Diagnostics()) != drops {
+				t.Errorf("%q: %+v, %v", pieces, m, p.Diagnostics())
+			}
+		}
+	}
+}
+
+// TestForeignEnd has a turn with a call that ends with a token of no format.
+func TestForeignEnd(t *testing.T) {
+	out := generate(t, formNamed(t, "json in tag"), usual(""))
+	call := "<tool_call>\n" + `{"name": "get", "arguments": {}}` + "\n</tool_call>"
+	for output, content := range map[string]string{
+		call + "<|eom_id|>": "", call + "\n<|endoftext|>\n": "", call + " Done.<|call|>": "Done.",
+		call + "Is <|eom_id|> right?": "Is <|eom_id|> right?",
+	} {
+		for _, pieces := range [][]string{{output}, bytesOf(output)} {
+			p, m := read(t, out, pieces...)
+			if m.Content != content || len(m.ToolCalls) != 1 || len(p.Diagnostics()) > 0 {
 				t.Errorf("%q: %+v, %v", pieces, m, p.Diagnostics())
 			}
 		}
