@@ -17,6 +17,10 @@ func TestUnseen(t *testing.T) {
 			strings.NewReplacer("ANSWER", answer, "PROMPT", prompt).Replace(turns)
 	}
 	const pythonic = `{{ m.content or '' }}{% if m.tool_calls %}[{% for c in m.tool_calls %}{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}={{ '"' ~ v ~ '"' if v is string else v }}{{ ', ' if not loop.last }}{% endfor %}){{ ', ' if not loop.last }}{% endfor %}]{% endif %}`
+	// how strings are written by themselves, and all other values
+	typed := func(text, other string) string {
+		return strings.NewReplacer(`'"' ~ v ~ '"'`, text, "else v }}", "else "+other+" }}").Replace(pythonic)
+	}
 	const worded = `{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ '\nCALL ' ~ c.function.name ~ ' WITH ' ~ c.function.arguments|tojson ~ ' DONE' }}{% endfor %}`
 	const asks = `{{ m.content or '' }}{% for c in m.tool_calls or [] %}<call>{{ c.function|tojson }}</call>{% endfor %}{{ '<|result>' if m.tool_calls else '[end]' }}`
 	const closed = `{% if m.reasoning_content %}<mull>{{ m.reasoning_content }}</mull>{% endif %}{{ m.content or '' }}`
@@ -30,6 +34,15 @@ func TestUnseen(t *testing.T) {
 		{"quotes that the template writes are no codec", turn(pythonic, ""),
 			`[weather(city="a \"b\"", on=True, off=None, x=1.5e3)][end]`, true, false, "",
 			`weather {"city": "a \"b\"", "on": true, "off": null, "x": 1.5e3}`},
+		{"strings in JSON, and lists as Python writes them", turn(typed("v|tojson", "v"), ""),
+			`[weather(city="a \"b\"", all=['b', 'c'], on=True)][end]`, true, false, "",
+			`weather {"city": "a \"b\"", "all": ["b", "c"], "on": true}`},
+		{"strings in quotes of their own, and lists in JSON", turn(typed("'<q>' ~ v ~ '<q>'", "v|tojson"), ""),
+			`[weather(city=<q>a "b"<q>, all=["b", "c"], on=true)][end]`, true, false, "",
+			`weather {"city": "a \"b\"", "all": ["b", "c"], "on": true}`},
+		{"the same as Python writes lists", turn(typed("'<q>' ~ v ~ '<q>'", "v"), ""),
+			`[weather(city=<q>a "b"<q>, all=['b', 'c'])][end]`, true, false, "",
+			`weather {"city": "a \"b\"", "all": ["b", "c"]}`},
 		{"heads of words", turn(worded, ""), "I CALL you.\nCALL weather WITH {\"city\": \"Rome\"} DONE[end]", true, false,
 			"I CALL you.", `weather {"city": "Rome"}`},
 		{"words in the prompt", `{% for m in messages %}{{ '\n' ~ ('Reply' if m.role == 'assistant' else 'Task') ~ ': ' ~ m.content }}{% endfor %}{% if add_generation_prompt %}{{ '\nReply:' }}{% endif %}`,

@@ -268,6 +268,9 @@ func (c *entryWriter) value(name, key string, s *schema.Schema, mode valueMode) 
 	}
 	lines, before := c.s.byLines(), e.closeGap()
 	gc := c.codec(key, mode)
+	if mode == valueLiteral && s.Types() == schema.String {
+		gc.Quote = c.s.Body.Codec.Quote // strings inside a value may have the quotes of a literal
+	}
 	value := constrained(name, s, gc)
 	if !gc.Raw && lines {
 		return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: "\n"}}

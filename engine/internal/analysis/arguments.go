@@ -183,6 +183,11 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 		a.gave("A2", "codec", format.Observed, "strings stand between %q without escapes", q)
 	}
 	a.headSuffix(c, strings.TrimSuffix(lead, open), q)
+	if b.Codec.Quote != "" && b.Kind != format.BodyDict && b.Codec.Style == format.StyleRaw {
+		b.Codec.Style = format.StyleJSON // but for the quotes, values are literals
+	} else if b.Codec.Quote != "" && b.Codec.Style == format.StyleStr {
+		b.Codec.Style = format.StylePython
+	}
 	if number, ok := a.sampled(samples[1].value); ok && b.Codec.CDATA &&
 		!inCDATA(number.aroundValue()) {
 		b.Entry = withoutCDATA(b.Entry)
@@ -466,8 +471,13 @@ func (a *argumentsPass) valueCodec(c *format.Calls, text entry) {
 	case jinja.HTML:
 		codec.Entity = true
 	}
-	if codec.Style == format.StyleRaw && a.pythonic() > 0 {
-		codec.Style = format.StyleStr
+	if a.pythonic() > 0 {
+		switch codec.Style {
+		case format.StyleRaw:
+			codec.Style = format.StyleStr
+		case format.StyleJSON: // of strings alone, and JSON's strings are Python's
+			codec.Style = format.StylePython
+		}
 	}
 	if e, ok := a.sampled(ordered.Str(awkward)); ok {
 		lead, trail := e.aroundValue()
