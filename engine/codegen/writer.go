@@ -190,8 +190,9 @@ func (w *writer) beside() peg.Pattern {
 
 // The end of the turn.
 
-// ends returns the alternatives for the end of the turn and of the output, which may stand at a
-// line break of an end text too: the text after it is a token of its own.
+// ends returns the alternatives for the end of the turn and of the output. An end text may stop at
+// a line break, since the text after it is a token of its own, and before a token: a server keeps
+// the one at which the model stops.
 func (w *writer) ends() (alts peg.Choice) {
 	for _, end := range w.f.End {
 		m := format.Mark(end)
@@ -200,7 +201,7 @@ func (w *writer) ends() (alts peg.Choice) {
 		}
 		alts = append(alts, peg.Seq{w.spelled(m.Text), peg.Space{}})
 		seq := peg.Seq{}
-		for _, part := range segments(m.Text) {
+		for _, part := range tokens(m.Text) {
 			if len(seq) > 0 {
 				alts = append(alts, slices.Clip(seq))
 			}
