@@ -31,6 +31,9 @@ type Case struct {
 	// the closers of calls in it that nothing opened. Engines differ on both by design.
 	Incomplete  bool
 	LoneClosers []string
+	// Other, of a turn of a template, is the same turn as models write it, where the template shows
+	// another order of a call's head than they have; empty where they are alike.
+	Other string
 	// End, of a turn of a template, is the token that ended it where that is not the one that ends
 	// the others. Servers cut such a token off, or keep it for their parser.
 	End string
@@ -210,6 +213,37 @@ func messageOf(m chat.Message) Message {
 	return out
 }
 
+// channels is the name of the dialect whose calls have two orders.
+const channels = "channels"
+
+// recipientFirst matches the head of a call as templates of channels write it in the history.
+var recipientFirst = regexp.MustCompile(
+	`^ to=(functions\.[^\s<]+)<\|channel\|>(\w+) (?:<\|constrain\|>)?json<\|message\|>`)
+
+// modelOrder returns a turn of a format of channels as models write it: they think, then write the
+// channel before the recipient, and mark the type of the arguments
+// (https://cookbook.openai.com/articles/openai-harmony). It is empty where the turn has no call
+// with the recipient first.
+func modelOrder(turn string) string {
+	const thought, start = "<|channel|>analysis<|message|>I see.<|end|>", "<|start|>assistant"
+	parts := strings.Split(turn, start)
+	found := false
+	for i, part := range parts {
+		if recipientFirst.MatchString(part) {
+			found = true
+			parts[i] = recipientFirst.ReplaceAllString(part,
+				"<|channel|>$2 to=$1 <|constrain|>json<|message|>")
+		}
+	}
+	if !found {
+		return ""
+	}
+	if strings.HasPrefix(parts[0], "<|channel|>analysis") {
+		return strings.Join(parts, start)
+	}
+	return thought + start + strings.Join(parts, start)
+}
+
 // Turns returns the turns that a template itself writes, as cases.
 func (s *Subject) Turns() ([]Case, error) {
 	all, err := turns.Of(s.Template)
@@ -225,6 +259,9 @@ func (s *Subject) Turns() ([]Case, error) {
 		r.Prompt, r.Prefill = turn.Prompt, turn.Prefill
 		cases[i] = Case{ID: turn.Name, Family: s.Source.Name, About: turn.Name, Tools: turn.Tools,
 			Request: r, Want: messageOf(turn.Message), End: turn.End}
+		if s.Template.Analysis().Format.Name == channels {
+			cases[i].Other = modelOrder(turn.Output)
+		}
 		if ends := s.Template.Analysis().Format.End; len(ends) > 0 && turn.End == ends[0] {
 			cases[i].End = ""
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,12 @@ func adapter(how string) {
 		case how == "babbles":
 			os.Stdout.WriteString("Loading checkpoint shards\n")
 			continue
+		case r.Op == "parse" && how == "channels":
+			answer.Message = &engines.Message{}
+			for _, m := range channelFirst.FindAllStringSubmatch(r.Output, -1) {
+				answer.Message.Calls = append(answer.Message.Calls,
+					engines.Call{Name: m[1], Arguments: m[2]})
+			}
 		case r.Op == "parse":
 			answer.Message = &engines.Message{Content: r.Output}
 			if _, call, ok := strings.Cut(r.Output, "<tool_call>\n"); ok &&
@@ -91,6 +98,10 @@ func adapter(how string) {
 		}
 	}
 }
+
+// channelFirst matches a call of channels as models write it, behind another part.
+var channelFirst = regexp.MustCompile(`(?s)<\|end\|><\|start\|>assistant<\|channel\|>commentary ` +
+	`to=functions\.(\S+) <\|constrain\|>json<\|message\|>(.*?)<\|call\|>`)
 
 // rendered is the prompt of a request, by our own renderer.
 func rendered(r engines.Request) string {
@@ -449,6 +460,40 @@ func TestTurns(t *testing.T) {
 	}
 	if calls < 5 {
 		t.Errorf("%d calls in %d turns", calls, len(turns))
+	}
+}
+
+// TestOrders has a template whose history shows another order of a call's head than models write:
+// a parser of theirs reads its calls.
+func TestOrders(t *testing.T) {
+	a, err := start(t, "channels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := engines.NewSubject(subject.New("t.jinja", mustText(t, "gpt-oss")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice, err := a.Pick(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := choice.Tools[0]
+	if best.Other == 0 || !best.First || best.Witness != "" && best.Other != best.Read {
+		t.Errorf("the best reading is %+v", best)
+	}
+	report := engines.NewPick(a.Description, choice, engines.Parser{}).String()
+	if best.Read == best.Of && !strings.Contains(report, "as models write it") {
+		t.Errorf("the report tells nothing of the order:\n%s", report)
+	}
+	turns, err := s.Turns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range turns {
+		if (c.Other != "") != (len(c.Want.Calls) > 0) {
+			t.Errorf("%s: %d calls, in the other order %q", c.ID, len(c.Want.Calls), c.Other)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ func (r PickReport) String() string {
 		var fit []string
 		for _, reading := range readings {
 			if reading.reads() {
-				fit = append(fit, reading.Parser)
+				fit = append(fit, reading.Parser+reading.order())
 			}
 		}
 		if len(fit) > 0 {
@@ -109,6 +109,14 @@ func (r PickReport) String() string {
 		fmt.Fprintf(&b, "error: %s\n", strings.ReplaceAll(fault, "\n", "\n  "))
 	}
 	return b.String()
+}
+
+// order says that a parser needs the order of models; "" where the template's does.
+func (r Reading) order() string {
+	if r.Other == 0 {
+		return ""
+	}
+	return " (the channel before the recipient, as models write it and this history does not)"
 }
 
 // flags returns the command line of the engine's server for the parsers that read every turn, by
@@ -157,6 +165,10 @@ func (r PickReport) Line(err error) string {
 			fit = append(fit, reading.Parser)
 		}
 	}
+	read := "no parser reads all turns"
+	if len(fit) > 0 {
+		read = "read by " + strings.Join(fit, " ")
+	}
 	own := "no detection"
 	if p := r.Published; p != nil {
 		own = fmt.Sprintf("as the family %s on %s", p.Family, p.Date)
@@ -175,7 +187,7 @@ func (r PickReport) Line(err error) string {
 			}
 		}
 	}
-	return own + "; read by " + cmp.Or(strings.Join(fit, " "), "none")
+	return own + "; " + read
 }
 
 // Misled reports whether the engine's own choice cannot read the template's plainest call.

@@ -71,6 +71,7 @@ type parserReads struct {
 	Parser  string `json:"parser"`
 	Read    int    `json:"read"`
 	First   bool   `json:"first,omitempty"`
+	Other   int    `json:"other,omitempty"`
 	Witness string `json:"witness,omitempty"`
 }
 
@@ -130,9 +131,10 @@ func counting(all []Reading) counted {
 		c.Turns = r.Of
 		switch {
 		case i == 0:
-			c.Parsers = append(c.Parsers, parserReads{r.Parser, r.Read, r.First, r.Witness})
+			c.Parsers = append(c.Parsers,
+				parserReads{r.Parser, r.Read, r.First, r.Other, r.Witness})
 		case r.Read > 0:
-			c.Parsers = append(c.Parsers, parserReads{r.Parser, r.Read, r.First, ""})
+			c.Parsers = append(c.Parsers, parserReads{r.Parser, r.Read, r.First, r.Other, ""})
 		}
 	}
 	return c
@@ -145,7 +147,7 @@ func (c counted) readings(names []string) []Reading {
 	}
 	var all []Reading
 	for _, r := range c.Parsers {
-		all = append(all, Reading{r.Parser, r.Read, c.Turns, r.First, r.Witness})
+		all = append(all, Reading{r.Parser, r.Read, c.Turns, r.First, r.Other, r.Witness})
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(r Reading) bool { return r.Parser == name }) {

@@ -268,6 +268,9 @@ type Reading struct {
 	Of     int    `json:"of"`
 	// First reports whether it reads the first turn, the plainest.
 	First bool `json:"first"`
+	// Other is how many of those that it reads it reads in the order of models alone, which is not
+	// that of the template's history.
+	Other int `json:"other,omitempty"`
 	// Witness is the first turn that it misreads, and how.
 	Witness string `json:"witness,omitempty"`
 }
@@ -405,6 +408,15 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
 				var kept string
 				if kept, err = a.misread(ctx, c, request, reads); kept == "" {
 					text = ""
+				}
+				request.Output = c.Request.Output
+			}
+			if err == nil && text != "" && c.Other != "" {
+				request.Output = c.Other
+				var other string
+				if other, err = a.misread(ctx, c, request, reads); other == "" && err == nil {
+					text = ""
+					r.Other++
 				}
 				request.Output = c.Request.Output
 			}
