@@ -94,31 +94,19 @@ func envelopeFields(v ordered.Value, path []string) (fields []format.Field) {
 	return fields
 }
 
-// spelledOut matches the members of an object in the template's order, with free white space.
-func spelledOut(o *format.Object, value func(f format.Field) peg.Pattern) peg.Pattern {
-	seq := peg.Seq{peg.Lit{Text: "{"}, peg.Space{}}
-	for n, f := range under(o, nil) {
-		if n > 0 {
-			seq = append(seq, peg.Space{}, comma)
-		}
-		seq = append(seq, fixedMember(o, f, 0, value))
-	}
-	return append(seq, peg.Space{}, peg.Lit{Text: "}"})
-}
-
 // envelope matches the object around the arguments. Its name must be the call's.
 func (c *callReader) envelope(tool *tool) peg.Pattern {
 	r := &objectReader{callReader: c, o: c.s.envelope, again: tool}
 	if c.t.on(AnyLiteral) {
 		return peg.Seq{peg.Space{}, r.members(nil)}
 	}
-	return peg.Seq{peg.Space{}, spelledOut(r.o, r.value)}
+	return peg.Seq{peg.Space{}, fixedObject(r.o, nil, r.value)}
 }
 
 // envelope matches the object around a tool's arguments.
 func (c *callWriter) envelope(t *tool) peg.Pattern {
 	value := c.value(t)
-	return peg.Seq{peg.Space{}, spelledOut(c.s.envelope, func(f format.Field) peg.Pattern {
+	return peg.Seq{peg.Space{}, fixedObject(c.s.envelope, nil, func(f format.Field) peg.Pattern {
 		if f.Slot == format.SlotName {
 			return peg.Lit{Text: quoted('"', t.name)}
 		}

@@ -105,12 +105,17 @@ func fixedMember(o *format.Object, f format.Field, level int,
 	if len(f.Path) == level+1 {
 		return append(key, value(f))
 	}
-	seq := append(key, peg.Lit{Text: "{"}, peg.Space{})
-	for n, inner := range under(o, f.Path[:level+1]) {
+	return append(key, fixedObject(o, f.Path[:level+1], value)...)
+}
+
+// fixedObject matches the object at a path with its members in the template's order.
+func fixedObject(o *format.Object, path []string, value func(f format.Field) peg.Pattern) peg.Seq {
+	seq := peg.Seq{peg.Lit{Text: "{"}, peg.Space{}}
+	for n, f := range under(o, path) {
 		if n > 0 {
 			seq = append(seq, peg.Space{}, comma)
 		}
-		seq = append(seq, fixedMember(o, inner, level+1, value))
+		seq = append(seq, fixedMember(o, f, len(path), value))
 	}
 	return append(seq, peg.Space{}, peg.Lit{Text: "}"})
 }

@@ -140,13 +140,14 @@ func (a *state) nextMessages() (tokens []string) {
 		next, ok := strings.CutPrefix(further, end)
 		next = strings.TrimLeft(next, format.Space)
 		n := bracketedAt(next)
-		if !ok || n == 0 || !isToken(next[:n]) || slices.Contains(tokens, next[:n]) ||
-			strings.Contains(a.proper, next[:n]) || slices.ContainsFunc(a.answers(), func(t *turn) bool {
-			return strings.Contains(observe.Text(t.body), next[:n])
-		}) {
+		if !ok || n == 0 || !isToken(next[:n]) || slices.Contains(tokens, next[:n]) {
 			return
 		}
-		tokens = append(tokens, next[:n])
+		next = next[:n]
+		inside := func(t *turn) bool { return strings.Contains(observe.Text(t.body), next) }
+		if !strings.Contains(a.proper, next) && !slices.ContainsFunc(a.answers(), inside) {
+			tokens = append(tokens, next)
+		}
 	}
 	past := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Past = true }))
 	if _, at := observe.Before(past.Atoms(), observe.Content); past.Err == nil && at >= 0 {
