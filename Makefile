@@ -273,10 +273,6 @@ live-leak: ## the same under the address sanitizer, which also reports leaks
 live-soak: deps llama ## soak with llama.cpp as the second engine for grammars: T SEED CASE
 	@ASSAY_VENDOR=$(CURDIR)/$(VENDOR) ci/live/llama.sh $(GO) test -tags llama ./harness/corpus/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)
 
-.PHONY: live-server
-live-server: ## put llama-server with the tiny model through the battery: ASSAY_FAMILY=NAME
-	@ci/live/server.sh $(GO) test -count 1 -timeout 60m -run TestLlamaServer -v ./harness/serve/live
-
 .PHONY: gpu
 gpu: ## bundle the live suite for a machine with an NVIDIA GPU: BUNDLE=FILE.tar.gz
 	@ci/live/gpu.sh $(BUNDLE)
