@@ -68,6 +68,9 @@ type Analysis struct {
 	// NextPrompt is the prompt for another answer that the template writes, unasked, after the end
 	// of a last one. It is no part of the turn.
 	NextPrompt string
+	// NextTokens are the ends of the format that begin the messages after a turn: the template
+	// writes no end of its own, and a model stops at these.
+	NextTokens []string
 	// Unescaped reports whether strings are written between quotes, or up to the end of a line or a
 	// separator, that are not escaped inside, so that a string which holds one can be read in two
 	// ways.
@@ -82,6 +85,12 @@ func (a *Analysis) HasCalls() bool {
 	return len(a.Format.Calls) > 0 || a.Format.Undisclosed ||
 		slices.ContainsFunc(a.Format.Routes,
 			func(r format.Route) bool { return r.Kind == format.RouteCall })
+}
+
+// OwnEnds returns the ends of a turn that the template writes itself.
+func (a *Analysis) OwnEnds() []string {
+	return slices.DeleteFunc(slices.Clone(a.Format.End),
+		func(end string) bool { return slices.Contains(a.NextTokens, end) })
 }
 
 // Evidence is one comparison and its finding.
@@ -165,6 +174,7 @@ type state struct {
 	contentCloses bool   // the close of reasoning opens content without reasoning, too
 	callEnd       string // the end of a turn with calls
 	appended      string // the text written unasked after the end of a last answer
+	nextTokens    []string
 	unreadable    string // why calls cannot be read
 	unescaped     bool   // the end of a string is not escaped in it
 }
@@ -172,7 +182,7 @@ type state struct {
 func (a *state) result() *Analysis {
 	a.format.Header = a.proper
 	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills,
-		Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended,
+		Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended, NextTokens: a.nextTokens,
 		Judged: a.judging, BesideTools: a.besideTools, heading: a.heading}
 }
 

@@ -210,8 +210,9 @@ func (a *state) findEnds() {
 	if next := a.nextMessages(); len(plain) == 0 && len(next) > 0 {
 		a.gave("C1", "end", format.Observed, "nothing ends a turn but the markers of the messages "+
 			"that may follow: %q", next)
-		for _, marker := range next {
-			add(marker)
+		a.nextTokens = next
+		for _, token := range next {
+			add(token)
 		}
 	} else {
 		a.gave("C1", "end", format.Observed, "turns end with %q", f.End)

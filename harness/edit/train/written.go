@@ -49,6 +49,7 @@ func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 	}
 	r := &Rendering{Observation: obs}
 	f := t.Analysis().Format
+	f.End = t.Analysis().OwnEnds()
 	first, last := edges(obs, len(in.Messages))
 	at := 0 // the end of the text that is known to be of earlier messages
 	for i, m := range in.Messages {
@@ -193,6 +194,7 @@ func (r *Rendering) start(f format.Format, at, text, limit int) int {
 // shows no such place.
 func (r *Rendering) afterPrompt(t *engine.Template, in chattemplate.Input, i, at, text int) int {
 	f := t.Analysis().Format
+	f.End = t.Analysis().OwnEnds()
 	if f.Header == "" {
 		return -1
 	}

@@ -36,7 +36,7 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 	f := s.Template.Analysis().Format
 	header := strings.TrimSpace(f.Header)
 	var ends []string
-	for _, end := range f.End {
+	for _, end := range s.Template.Analysis().OwnEnds() {
 		if end = strings.TrimSpace(end); end != "" {
 			ends = append(ends, end)
 		}
