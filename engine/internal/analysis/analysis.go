@@ -182,8 +182,9 @@ type state struct {
 func (a *state) result() *Analysis {
 	a.format.Header = a.proper
 	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills,
-		Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended, NextTokens: a.nextTokens,
-		Judged: a.judging, BesideTools: a.besideTools, heading: a.heading}
+		Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended,
+		NextTokens: a.nextTokens, Judged: a.judging, BesideTools: a.besideTools,
+		heading: a.heading}
 }
 
 // turns are the answers that the comparisons share. One that the template does not write has no
