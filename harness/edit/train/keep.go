@@ -109,7 +109,7 @@ func renderedBy(t *engine.Template, in chattemplate.Input) (r rendered) {
 }
 
 func newKeeper(src subject.Source, t *engine.Template, inputs []chattemplate.Input) *keeper {
-	k := &keeper{src: src, header: t.Analysis().Format.Header, inputs: inputs}
+	k := &keeper{src: src, header: framed(t).Header, inputs: inputs}
 	for _, in := range inputs {
 		messages := in.Messages
 		renderings := make([]rendered, len(messages)+1)

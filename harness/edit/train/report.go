@@ -48,7 +48,7 @@ func Look(src subject.Source, v *engine.Vocabulary, seed uint64) (*Report, error
 		r.Content = "text and parts"
 	}
 	inputs := Inputs(t, seed)
-	header := t.Analysis().Format.Header
+	header := framed(t).Header
 	for _, in := range inputs {
 		rendering, err := Render(t, in)
 		if err != nil {

@@ -192,7 +192,7 @@ func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loo
 		ok := p.split() || p.byRole(p.tree.Body, "")
 		for i := 0; !ok && i < len(left); i++ {
 			var e edit
-			if e, ok = p.cutOut(left[i], p.parts[left[i]], was.Analysis().Format.Header); ok {
+			if e, ok = p.cutOut(left[i], p.parts[left[i]], framed(was).Header); ok {
 				p.edits = []edit{e}
 			}
 		}

@@ -48,8 +48,7 @@ func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 		return nil, err
 	}
 	r := &Rendering{Observation: obs}
-	f := t.Analysis().Format
-	f.End = t.Analysis().OwnEnds()
+	f := framed(t)
 	first, last := edges(obs, len(in.Messages))
 	at := 0 // the end of the text that is known to be of earlier messages
 	for i, m := range in.Messages {
@@ -107,6 +106,19 @@ func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 		at = max(at, to)
 	}
 	return r, t.Exhausted()
+}
+
+// framed returns a format with the header and the ends that stand around answers: the template's
+// own ends, and as the header of a format without one the marker that every prompt ends with, which
+// begins every part of a turn.
+func framed(t *engine.Template) format.Format {
+	a := t.Analysis()
+	f := a.Format
+	f.End = a.OwnEnds()
+	if f.Header == "" && len(a.Prefills) == 1 {
+		f.Header = a.Prefills[0]
+	}
+	return f
 }
 
 // following returns the first of the offsets that is not before a place, -1 where none is.
@@ -193,8 +205,7 @@ func (r *Rendering) start(f format.Format, at, text, limit int) int {
 // since templates write some parts for the last turn only. A template without a generation prompt
 // shows no such place.
 func (r *Rendering) afterPrompt(t *engine.Template, in chattemplate.Input, i, at, text int) int {
-	f := t.Analysis().Format
-	f.End = t.Analysis().OwnEnds()
+	f := framed(t)
 	if f.Header == "" {
 		return -1
 	}
