@@ -115,7 +115,8 @@ func framed(t *engine.Template) format.Format {
 	a := t.Analysis()
 	f := a.Format
 	f.End = a.OwnEnds()
-	if f.Header == "" && len(a.Prefills) == 1 {
+	if f.Header == "" && len(a.Prefills) == 1 &&
+		strings.HasPrefix(f.Content.Open.Full(), a.Prefills[0]) {
 		f.Header = a.Prefills[0]
 	}
 	return f
