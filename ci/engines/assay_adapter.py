@@ -6,11 +6,16 @@ returns the answer. An exception becomes an answer with "error"; Unsupported bec
 answer tells the processor time that the operation took.
 """
 
+import datetime
+import importlib
 import json
 import os
 import sys
 import time
 import traceback
+
+# The time that templates see, and with them the encoders that write a date into their prompt.
+CLOCK = datetime.datetime(2026, 1, 2, 3, 4, 5)
 
 
 class Unsupported(Exception):
@@ -42,6 +47,48 @@ def serve(**operations):
         text = json.dumps(answer, ensure_ascii=False, default=str)
         out.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
         out.flush()
+
+
+def package(module, name):
+    """Imports a module of a package of PyPI; where it is not installed, every answer says so."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as e:
+        why = f"python3 ({sys.executable}) cannot load {module}: {e}; install it: pip install {name}"
+
+    def missing(_):
+        raise RuntimeError(why)
+
+    serve(describe=missing)
+    sys.exit(1)
+
+
+def text_of(m):
+    """Returns the content of a message as one text."""
+    content = m.get("content")
+    if isinstance(content, list):
+        for p in content:
+            if "text" not in p and p.get("type") != "thinking":
+                raise Unsupported(f"content of the type {p.get('type')}")
+        return "".join(p.get("text") or "" for p in content)
+    return content or ""
+
+
+def reasoning_of(m):
+    """Returns the reasoning of a message, by whichever name it goes."""
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if m.get(name):
+            return m[name]
+    parts = m.get("content")
+    parts = parts if isinstance(parts, list) else []
+    thoughts = [p.get("thinking") for p in parts if p.get("type") == "thinking"]
+    return "".join(t if isinstance(t, str) else "".join(x["text"] for x in t) for t in thoughts)
+
+
+def arguments_of(function):
+    """Returns the arguments of a call as a value, also where they come as JSON text."""
+    arguments = function.get("arguments")
+    return json.loads(arguments) if isinstance(arguments, str) else arguments
 
 
 def declared(request):

@@ -47,8 +47,8 @@ import (
 )
 
 // Request is one line to an adapter. Op decides which of the other fields are there: "describe" has
-// none, "detect" has Template and Vocabulary, "render" has Template and Vars, "parse" has all
-// that apply.
+// none, "detect" has Template and Vocabulary, "render" has Template and Vars, "tokenize" has Text,
+// "parse" has all that apply.
 type Request struct {
 	ID string `json:"id"`
 	Op string `json:"op"`
@@ -80,6 +80,8 @@ type Request struct {
 	ResponseTemplate json.RawMessage `json:"response_template,omitempty"`
 	// Vars, of "render", are the template's variables.
 	Vars json.RawMessage `json:"vars,omitempty"`
+	// Text, of "tokenize", is a prompt.
+	Text string `json:"text,omitempty"`
 	// Of "judge": a grammar in one of the languages that the adapter describes, and the turns to
 	// judge by it, as bytes.
 	Language string   `json:"language,omitempty"`
@@ -105,6 +107,8 @@ type Answer struct {
 	Deltas  []Delta  `json:"deltas,omitempty"`  // of parse with chunks
 	Parser  *Parser  `json:"parser,omitempty"`  // of detect: the engine's own choice
 	Text    *string  `json:"text,omitempty"`    // of render: the prompt
+	// IDs, of render and tokenize, are the tokens of the prompt; nil: the engine tells none.
+	IDs []int `json:"ids,omitempty"`
 	// of judge: whether the grammar takes a turn, in the order of the turns
 	Verdicts []bool `json:"verdicts,omitempty"`
 	// Nanoseconds are the processor time that the operation took, where the adapter measures it.
@@ -125,6 +129,14 @@ type Description struct {
 	Streams    bool `json:"streams,omitempty"`
 	// Renders reports whether the engine renders prompts.
 	Renders bool `json:"renders,omitempty"`
+	// Tokenizes reports whether the engine tells the tokens of a text in which markers are control
+	// tokens.
+	Tokenizes bool `json:"tokenizes,omitempty"`
+	// Encodes reports whether the engine renders without the template, with the special tokens BOS
+	// and EOS.
+	Encodes bool   `json:"encodes,omitempty"`
+	BOS     string `json:"bos,omitempty"`
+	EOS     string `json:"eos,omitempty"`
 	// OneParser reports whether one parser reads calls and reasoning alike, so that both names have
 	// to be the same.
 	OneParser bool `json:"one_parser,omitempty"`
