@@ -30,6 +30,7 @@ import (
 	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/diff"
 	"github.com/goassay/assay/harness/diff/commit"
+	"github.com/goassay/assay/harness/foreign/encoder"
 	"github.com/goassay/assay/harness/foreign/gonja"
 	"github.com/goassay/assay/harness/hub/manifest"
 	"github.com/goassay/assay/harness/hub/storage"
@@ -71,10 +72,13 @@ with --base they are those of the base. docs/configuration.md explains them.
 --client compares a template with the requests that a client really sends, such as claude-code or
 langchain (A095, A096).
 
+--against compares the prompts with those of the format's own encoder (A190 to A192): of a package of
+python3, or of a command that is an adapter (docs/reference/adapters.md); docs/check.md has examples.
+
 --untrusted is for templates of strangers: tight limits on every render and on all of them together,
 no second renderer; docs/untrusted.md has the limits.`,
 	apart: [][]string{{"base", "baseline", "write-baseline"}, {"config", "no-config"},
-		{"fix", "diff"}, {"diff", "statistics"}, {"diff", "format"}},
+		{"fix", "diff"}, {"diff", "statistics"}, {"diff", "format"}, {"against", "base"}},
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
 		flags.StringVar(&k.manifest, "manifest", "", "check the templates of the manifest `FILE`, each "+
@@ -92,6 +96,8 @@ no second renderer; docs/untrusted.md has the limits.`,
 		k.settings.acceptFlag(flags)
 		flags.category("The checks")
 		fallbacks := fallbackFlag(flags)
+		flags.StringVar(&k.against, "against", "", "compare the prompts with those of this "+
+			"`ENCODER`: harmony, mistral-common VERSION or a command")
 		flags.Uint64Var(&k.seed, "seed", 0, "draw the words of probes with seed `N`; 0: the "+
 			"usual words, and a new seed with --base or --untrusted")
 		k.output = outputFlags(flags)
@@ -144,6 +150,8 @@ type checking struct {
 	since    *commit.Base // of commit
 	whole    bool         // a file of a model folder stands for the folder
 	seed     uint64
+	against  string // the encoder's name or command; "": none
+	encoder  *encoder.Encoder
 	write    string // the file of a baseline to be written; "": none
 
 	fix, diff, watch, requests, noCache bool
@@ -176,6 +184,11 @@ func (k *checking) run(c *call) error {
 	}
 	k.openCache()
 	defer k.cache.Trim()
+	var err error
+	if k.encoder, err = encoder.Start(c.ctx, k.against); err != nil {
+		return err
+	}
+	defer k.encoder.Close()
 	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
 	names, err := k.begin(c, r)
 	if err != nil {
@@ -448,7 +461,7 @@ func (c *call) found(names []string) ([]string, error) {
 type checked struct {
 	results []rule.Result
 	sources []subject.Source
-	edits   []string // the change of each template since the base
+	edits   []string // the change of each template since the base, or how the encoder differs
 	able    []string // which template is tool-capable
 	diff    string   // of the patches, for --diff
 	mended  int      // patches that --fix has written
@@ -671,6 +684,12 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 	one.sources = sources
 	for _, src := range sources {
 		one.judge(src, k.output.listed() == rule.Note)
+		if k.encoder != nil {
+			results, counts := check.Against(src, k.options, k.encoder)
+			one.results = append(one.results, results...)
+			one.edits = append(one.edits, fmt.Sprintf("against %s: %s: %s", k.encoder, src.Name,
+				counts))
+		}
 	}
 	if k.tools && len(sources) > 0 {
 		one.results = append(one.results, check.ToolCapable(sources, k.options)...)

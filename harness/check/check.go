@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/harness/check/rules/compile"
 	"github.com/goassay/assay/harness/check/rules/conditions"
 	"github.com/goassay/assay/harness/check/rules/content"
+	"github.com/goassay/assay/harness/check/rules/encoders"
 	"github.com/goassay/assay/harness/check/rules/history"
 	"github.com/goassay/assay/harness/check/rules/inputs"
 	"github.com/goassay/assay/harness/check/rules/lists"
@@ -62,7 +63,8 @@ func Groups() []string {
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []rule.Rule {
 	all := slices.Concat(rule.Declared(templateRules), rule.Declared(model.Rules),
-		rule.Declared(clientrules.Rules), []rule.Rule{compile.ToolsRequired.Rule})
+		rule.Declared(clientrules.Rules), rule.Declared(encoders.Rules),
+		[]rule.Rule{compile.ToolsRequired.Rule})
 	slices.SortFunc(all, func(a, b rule.Rule) int { return strings.Compare(a.ID, b.ID) })
 	for i := range all {
 		all[i].Example = rules.Examples()[all[i].ID]
@@ -177,6 +179,34 @@ func Clients(src subject.Source, o Options, of []clients.Client) []rule.Result {
 // OfClients reports whether a rule runs only on the requests of clients.
 func OfClients(id string) bool {
 	return slices.ContainsFunc(clientrules.Rules, func(r *probe.Rule) bool { return r.ID == id })
+}
+
+// Encoder writes prompts without a template; Encoded is its answer.
+type (
+	Encoder = probe.Encoder
+	Encoded = probe.Encoded
+)
+
+// Counts are the conversations of [Against] by how their prompts compare.
+type Counts = encoders.Counts
+
+// Against holds a template to an encoder, and counts the conversations. Where the model's special
+// tokens are not known, the template gets the encoder's.
+func Against(src subject.Source, o Options, e Encoder) ([]rule.Result, Counts) {
+	if bos, eos := e.Tokens(); src.StandIns && bos != "" {
+		src = src.WithTokens(bos, eos)
+	}
+	s := probe.New(src, o, encoders.Rules)
+	if s.Encoder = e; s.Template == nil {
+		return nil, Counts{}
+	}
+	var results []rule.Result
+	for _, r := range encoders.Rules {
+		if o.Runs(r.ID) {
+			results = append(results, s.Rules.Run(r)...)
+		}
+	}
+	return results, encoders.Compared.Of(s).Counts
 }
 
 // TurnsOf learns how a template frames its turns, as rule A058 does. The error is that of a

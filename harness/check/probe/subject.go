@@ -47,6 +47,7 @@ type Subject struct {
 	// requires.
 	Rules   rule.Runner[*Subject, Where]
 	Clients []clients.Client // whose requests are asked for
+	Encoder Encoder          // that the prompts are compared with; nil: none
 
 	Suppressions []*Suppression
 	// Standing tells what a suppression of a rule does.

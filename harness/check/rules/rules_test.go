@@ -102,6 +102,7 @@ func ofTemplate(t *testing.T, e *rule.Example, src subject.Source,
 	client := flags.String("client", "", "")
 	tools := flags.Bool("require-tools", false, "")
 	limit := flags.String("limit", "", "")
+	against := flags.String("against", "", "")
 	if err := flags.Parse(e.Flags); err != nil || flags.NArg() > 0 {
 		t.Fatalf("the flags %q: %v", e.Flags, err)
 	}
@@ -119,6 +120,10 @@ func ofTemplate(t *testing.T, e *rule.Example, src subject.Source,
 		}
 		all = check.Clients(src, o, []clients.Client{c})
 	}
+	if *against != "" {
+		results, _ := check.Against(src, o, encoderOf(t, e))
+		all = append(all, results...)
+	}
 	if *tools {
 		all = append(all, check.ToolCapable([]subject.Source{src}, o)...)
 	}
@@ -128,6 +133,30 @@ func ofTemplate(t *testing.T, e *rule.Example, src subject.Source,
 		o.Renderer = second
 	}
 	return append(all, check.Template(src, o)...)
+}
+
+// goodEncoder is an encoder that writes what an example's good template does.
+type goodEncoder struct{ *chattemplate.Template }
+
+func encoderOf(t *testing.T, e *rule.Example) goodEncoder {
+	t.Helper()
+	good, err := subject.New("good.jinja", e.Good[0].Text).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return goodEncoder{good.ChatTemplate()}
+}
+
+func (goodEncoder) String() string                 { return "the encoder" }
+func (goodEncoder) Tokens() (bos, eos string)      { return "", "" }
+func (goodEncoder) Tokenize(string) ([]int, error) { return nil, nil }
+
+func (e goodEncoder) Encode(vars ordered.Value) (check.Encoded, error) {
+	text, err := e.Render(chattemplate.Input{Kwargs: vars.Members()})
+	if err != nil {
+		return check.Encoded{Refuse: err.Error()}, nil
+	}
+	return check.Encoded{Text: text}, nil
 }
 
 // model opens the files of a model's folder.

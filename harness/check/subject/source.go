@@ -85,9 +85,8 @@ func New(name, text string) Source {
 
 // WithTokens returns the source with other special tokens.
 func (s Source) WithTokens(bos, eos string) Source {
-	t := newSource(s.Name, s.Text, bos, eos)
-	t.File, t.Shadowed = s.File, s.Shadowed
-	return t
+	s.BOS, s.EOS, s.StandIns = bos, eos, false
+	return s.with(s.compiler)
 }
 
 func newSource(name, text, bos, eos string) Source {

@@ -1,6 +1,8 @@
 package prompts
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja"
@@ -43,6 +45,31 @@ func (t *Prompt) Origins() map[Origin]int {
 func Has(found map[Origin]int, of Origin) bool {
 	_, ok := found[of]
 	return ok
+}
+
+// LeafAt names the leaf that a run of the prompt's text came from, "" where it came from none: "the
+// content of message 2 (result)". Messages count from 1.
+func (t *Prompt) LeafAt(r jinja.Run) string {
+	if r.Role == jinja.Literal || r.Role == jinja.Computed || r.Path == "" {
+		return ""
+	}
+	part := "a part"
+	for _, l := range t.Leaves() {
+		if l.Path == r.Path && (l.Part == conversation.Key) == (r.Role == jinja.FromKey) {
+			part = "the " + l.Part.String()
+			break
+		}
+	}
+	if i := MessageOf(r); i >= 0 && i < len(t.Kinds) {
+		return fmt.Sprintf("%s of message %d (%s)", part, i+1, t.Kinds[i])
+	}
+	if digits, ok := strings.CutPrefix(r.Path, "tools["); ok {
+		digits, _, _ = strings.Cut(digits, "]")
+		if i, err := strconv.Atoi(digits); err == nil {
+			return fmt.Sprintf("%s of tool %d", part, i+1)
+		}
+	}
+	return ""
 }
 
 // Shows reports whether a prompt has a text, as it is or as JSON writes it.

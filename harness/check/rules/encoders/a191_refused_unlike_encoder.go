@@ -1,0 +1,32 @@
+package encoders
+
+import (
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// RefusedUnlikeEncoder is the rule A191: the template refuses a conversation that the encoder
+// writes (--against).
+var RefusedUnlikeEncoder = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A191", Name: "refused-unlike-encoder", Severity: rule.Warning, Harm: rule.Refused,
+		Short: "The template refuses a conversation that the encoder writes (--against).",
+		Damage: "The request ends in an error on servers that render the template, while the " +
+			"format has a prompt for it.",
+		Fix: "Write what the encoder writes for it, which the finding shows.",
+	},
+	Group: probe.GroupLint,
+	Find:  checkRefused,
+}
+
+func checkRefused(s *probe.Subject, find probe.Finder) {
+	c := Compared.Of(s)
+	if !probe.Judged(find, c.Err) {
+		return
+	}
+	for _, d := range c.refused {
+		find(d.at, "%s writes a conversation that the template refuses: %w\nencoder: %s\n%s",
+			s.Encoder, d.prompt.Err, report.Quote(d.text, len(d.text)), d.counted())
+	}
+}
