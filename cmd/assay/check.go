@@ -539,7 +539,7 @@ func (k *checking) look(c *call, name string) (one checked, err error) {
 			return one, err
 		}
 		old = func(src subject.Source) *subject.Source {
-			found := counterpart(was, config, src)
+			found := was.Counterpart(config, src)
 			if found == nil {
 				return nil
 			}
@@ -621,33 +621,11 @@ func (k *checking) model(ctx context.Context, one *checked, m *subject.Model,
 	}
 	one.results = findings
 	for _, src := range m.Distinct() {
-		if err := k.edited(ctx, one, src, counterpart(was, m, src), o); err != nil {
+		if err := k.edited(ctx, one, src, was.Counterpart(m, src), o); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// counterpart is the template of the base that a template of a model takes the place of: the one at
-// its place, else, where a template has moved, the first one of its name.
-func counterpart(was, is *subject.Model, src subject.Source) *subject.Source {
-	if was == nil {
-		return nil
-	}
-	named := func(m *subject.Model) int {
-		return slices.IndexFunc(m.Sources,
-			func(s subject.Source) bool { return s.Name == src.Name })
-	}
-	at := named(was)
-	if at < 0 {
-		name := is.Templates[named(is)].Name
-		at = slices.IndexFunc(was.Templates,
-			func(t modeldir.Template) bool { return t.Name == name })
-	}
-	if at < 0 {
-		return nil
-	}
-	return &was.Sources[at]
 }
 
 // findings are those of a template, with those on the requests of clients that were asked for.

@@ -230,3 +230,25 @@ func (m *Model) Distinct() []Source {
 	}
 	return all
 }
+
+// Counterpart returns the template whose place a template of a later version of the model takes:
+// the one at its place, else, where a template has moved, the first one of its name; nil where
+// there is none, or no earlier version.
+func (m *Model) Counterpart(later *Model, src Source) *Source {
+	if m == nil {
+		return nil
+	}
+	place := func(of *Model) int {
+		return slices.IndexFunc(of.Sources, func(s Source) bool { return s.Name == src.Name })
+	}
+	at := place(m)
+	if at < 0 {
+		name := later.Templates[place(later)].Name
+		at = slices.IndexFunc(m.Templates,
+			func(t modeldir.Template) bool { return t.Name == name })
+	}
+	if at < 0 {
+		return nil
+	}
+	return &m.Sources[at]
+}
