@@ -6,12 +6,14 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from assay_adapter import Unsupported, reasoning_of, serve, text_of  # noqa: E402
+from assay_adapter import reasoning_of, serve, text_of  # noqa: E402
 
 FILES = {"v3.2": "encoding_dsv32.py", "v4": "encoding_dsv4.py"}
+HEADER = re.compile(r"(<｜Assistant｜>|\n\n)</?think>\Z")
 NAME = sys.argv[1] if len(sys.argv) > 1 else ""
 _loaded = {}
 
@@ -54,8 +56,6 @@ def call(c):
 def render(r):
     v = r["vars"]
     messages = [message(m) for m in v["messages"]]
-    if not v.get("add_generation_prompt") and messages[-1]["role"] != "assistant":
-        raise Unsupported("the encoder asks for an answer after every question and result")
     if v.get("tools"):  # they belong to the system message
         if messages[0]["role"] not in ("system", "developer"):
             messages.insert(0, {"role": "system", "content": ""})
@@ -64,7 +64,10 @@ def render(r):
     options = {"thinking_mode": "thinking" if thinking else "chat"}
     if NAME == "v4" and v.get("reasoning_effort"):
         options["reasoning_effort"] = v["reasoning_effort"]
-    return {"text": encoding().encode_messages(messages, **options)}
+    text = encoding().encode_messages(messages, **options)
+    if not v.get("add_generation_prompt"):  # the encoder asks for an answer all the same
+        text = HEADER.sub("", text)
+    return {"text": text}
 
 
 serve(describe=describe, render=render)

@@ -2,7 +2,8 @@
 
 The package ships the vocabulary of the first Tekken models. Their format is version 3; for the
 versions after it, the vocabulary gets all control tokens that the package knows, in its own order.
-So texts are those of the models, and so are ids but for the numbers of control tokens.
+So texts are those of the models, and so are ids but for the numbers of control tokens. The settings
+of v15 are those that its first models take, which each model's own file names.
 """
 
 import importlib.metadata
@@ -15,12 +16,11 @@ if "assay_adapter" not in sys.modules:  # it is there where the command carries 
 from assay_adapter import Unsupported, package, serve  # noqa: E402
 
 root = package("mistral_common", "mistral-common")
-from mistral_common.protocol.instruct import normalize, validator  # noqa: E402
-from mistral_common.protocol.instruct.request import ChatCompletionRequest  # noqa: E402
+from mistral_common.protocol.instruct import normalize, request, validator  # noqa: E402
 from mistral_common.tokens.tokenizers import instruct, mistral  # noqa: E402
 from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy, SpecialTokens  # noqa: E402
 from mistral_common.tokens.tokenizers.base import TokenizerVersion  # noqa: E402
-from mistral_common.tokens.tokenizers.model_settings_builder import ModelSettingsBuilder  # noqa: E402
+from mistral_common.tokens.tokenizers import model_settings_builder as builders  # noqa: E402
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer  # noqa: E402
 
 VERSIONS = {
@@ -39,7 +39,11 @@ def tekken(version):
     config = data["config"]
     known = [t["token_str"] for t in Tekkenizer.DEPRECATED_SPECIAL_TOKENS]
     known += [t.value for t in SpecialTokens if t.value not in known]
-    settings = ModelSettingsBuilder.none() if version.supports_model_settings else None
+    settings = None
+    if version.supports_model_settings:
+        none, high = request.ReasoningEffort.none, request.ReasoningEffort.high
+        effort = builders.ReasoningEffortEnumBuilder(values=[none, high], default=none)
+        settings = builders.ModelSettingsBuilder(reasoning_effort=effort)
     return Tekkenizer(
         data["vocab"],
         [{"rank": i, "token_str": t, "is_control": True} for i, t in enumerate(known)],
@@ -102,11 +106,11 @@ def render(r):
     messages = [openai(m) for m in v["messages"]]
     settings = TokenizerVersion(NAME).supports_model_settings and v.get("reasoning_effort")
     effort = {"reasoning_effort": v["reasoning_effort"]} if settings else {}
-    request = ChatCompletionRequest.from_openai(messages, v.get("tools"), **effort)
+    asked = request.ChatCompletionRequest.from_openai(messages, v.get("tools"), **effort)
     mode = validator.ValidationMode.test
     if messages[-1]["role"] == "assistant":
         mode = validator.ValidationMode.finetuning
-    encoded = encoder(mode).encode_chat_completion(request)
+    encoded = encoder(mode).encode_chat_completion(asked)
     text = encoder(mode).decode(encoded.tokens, special_token_policy=SpecialTokenPolicy.KEEP)
     return {"text": text, "ids": encoded.tokens}
 

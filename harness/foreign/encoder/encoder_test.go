@@ -106,7 +106,7 @@ func TestAgainst(t *testing.T) {
 		{how: "system", finding: "A190", text: `the model is shown "<|end|>`,
 			counts: func(c check.Counts) int { return c.Different }},
 		{how: "refuses", finding: "A192", text: "that tester 7 refuses: no system message",
-			counts: func(c check.Counts) int { return c.Unknown }},
+			counts: func(c check.Counts) int { return c.ByEncoder }},
 		{how: "beyond", counts: func(c check.Counts) int { return c.Beyond }},
 	} {
 		e, err := start(t, test.how)
@@ -114,8 +114,8 @@ func TestAgainst(t *testing.T) {
 			t.Fatal(err)
 		}
 		results, counts := check.Against(subject.New("t.jinja", template), check.Options{}, e)
-		if test.counts(counts) == 0 || test.equal != (counts.Different+counts.Unknown+
-			counts.Refused+counts.RefusedBoth+counts.Beyond == 0) {
+		if test.counts(counts) == 0 || test.equal != (counts.Different+counts.ByEncoder+
+			counts.ByTemplate+counts.ByBoth+counts.Beyond == 0) {
 			t.Errorf("%s: %s", test.how, counts)
 		}
 		var found []rule.Result

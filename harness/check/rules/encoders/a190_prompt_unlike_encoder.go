@@ -27,11 +27,10 @@ func checkUnlike(s *probe.Subject, find probe.Finder) {
 	if !probe.Judged(find, c.Err) {
 		return
 	}
-	for _, d := range c.differences {
-		t := d.prompt
-		at := report.Parting(t.Text, d.text)
-		find(d.at, "the model is shown %s where %s writes %s\n%s\nwhose: %s\n%s",
-			glimpse(t.Text, at), s.Encoder, glimpse(d.text, at),
-			report.Sides("template", t.Text, "encoder", d.text), whose(t, at), d.counted())
+	for _, d := range c.Differences {
+		t := d.Prompt
+		at := report.Parting(t.Text, d.Text)
+		find(d.At, "%s\n%s\nwhose: %s\n%s", d.Told(s.Encoder.String()),
+			report.Sides("template", t.Text, "encoder", d.Text), whose(t, at), d.counted())
 	}
 }

@@ -25,8 +25,8 @@ func checkRefused(s *probe.Subject, find probe.Finder) {
 	if !probe.Judged(find, c.Err) {
 		return
 	}
-	for _, d := range c.refused {
-		find(d.at, "%s writes a conversation that the template refuses: %w\nencoder: %s\n%s",
-			s.Encoder, d.prompt.Err, report.Quote(d.text, len(d.text)), d.counted())
+	for _, d := range c.Refused {
+		find(d.At, "%s writes a conversation that the template refuses: %w\nencoder: %s\n%s",
+			s.Encoder, d.Prompt.Err, report.Quote(d.Text, len(d.Text)), d.counted())
 	}
 }

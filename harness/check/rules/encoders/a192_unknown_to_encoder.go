@@ -26,8 +26,8 @@ func checkUnknown(s *probe.Subject, find probe.Finder) {
 	if !probe.Judged(find, c.Err) {
 		return
 	}
-	for _, d := range c.unknown {
-		find(d.at, "the template writes a conversation that %s refuses: %s\ntemplate: %s\n%s",
-			s.Encoder, d.text, report.Quote(d.prompt.Text, len(d.prompt.Text)), d.counted())
+	for _, d := range c.Unknown {
+		find(d.At, "the template writes a conversation that %s refuses: %s\ntemplate: %s\n%s",
+			s.Encoder, d.Text, report.Quote(d.Prompt.Text, len(d.Prompt.Text)), d.counted())
 	}
 }

@@ -16,17 +16,17 @@ type Comparison struct {
 	Counts
 	Err error // the encoder's program failed, and the rest was not compared
 
-	differences []*difference
-	refused     []*difference // by the template alone
-	unknown     []*difference // refused by the encoder alone
+	Differences []*Difference
+	Refused     []*Difference // by the template alone
+	Unknown     []*Difference // refused by the encoder alone
 }
 
 // Counts are the conversations by how they compare.
 type Counts struct {
 	Equal, Different   int
-	Refused            int // by the template alone
-	Unknown            int // by the encoder alone
-	RefusedBoth        int
+	ByTemplate         int // refused by the template alone
+	ByEncoder          int // refused by the encoder alone
+	ByBoth             int // refused by both
 	Beyond             int // the encoder says nothing of them
 	Tokenized, SameIDs int // of those that are equal: whose tokens were compared, and are the same
 }
@@ -34,16 +34,16 @@ type Counts struct {
 // Add adds the counts of other conversations.
 func (c *Counts) Add(o Counts) {
 	c.Equal, c.Different = c.Equal+o.Equal, c.Different+o.Different
-	c.Refused, c.Unknown = c.Refused+o.Refused, c.Unknown+o.Unknown
-	c.RefusedBoth, c.Beyond = c.RefusedBoth+o.RefusedBoth, c.Beyond+o.Beyond
+	c.ByTemplate, c.ByEncoder = c.ByTemplate+o.ByTemplate, c.ByEncoder+o.ByEncoder
+	c.ByBoth, c.Beyond = c.ByBoth+o.ByBoth, c.Beyond+o.Beyond
 	c.Tokenized, c.SameIDs = c.Tokenized+o.Tokenized, c.SameIDs+o.SameIDs
 }
 
 // String is a line for people.
 func (c Counts) String() string {
 	text := fmt.Sprintf("%d conversations: %d equal, %d different, %d refused by the template "+
-		"alone, %d by the encoder alone, %d by both", c.Equal+c.Different+c.Refused+c.Unknown+
-		c.RefusedBoth+c.Beyond, c.Equal, c.Different, c.Refused, c.Unknown, c.RefusedBoth)
+		"alone, %d by the encoder alone, %d by both", c.Equal+c.Different+c.ByTemplate+c.ByEncoder+
+		c.ByBoth+c.Beyond, c.Equal, c.Different, c.ByTemplate, c.ByEncoder, c.ByBoth)
 	if c.Beyond > 0 {
 		text += fmt.Sprintf("; the encoder does not do %d", c.Beyond)
 	}
@@ -54,24 +54,25 @@ func (c Counts) String() string {
 	return text
 }
 
-// difference is a cause: a place of the template, or the words of a refusal.
-type difference struct {
-	at     probe.Where
-	cause  string
-	prompt *prompts.Prompt // the first one
-	text   string          // the encoder's prompt, or its words
-	n      int             // how many conversations have it
+// Difference is a cause: a place of the template, or the words of a refusal.
+type Difference struct {
+	At     probe.Where
+	Prompt *prompts.Prompt // the first one
+	Text   string          // the encoder's prompt, or its words
+	N      int             // how many conversations have it
+
+	cause string
 }
 
 // note counts a conversation under its cause.
-func note(all *[]*difference, at probe.Where, cause string, t *prompts.Prompt, text string) {
+func note(all *[]*Difference, at probe.Where, cause string, t *prompts.Prompt, text string) {
 	i := slices.IndexFunc(*all,
-		func(d *difference) bool { return d.at == at && d.cause == cause })
+		func(d *Difference) bool { return d.At == at && d.cause == cause })
 	if i < 0 {
 		i = len(*all)
-		*all = append(*all, &difference{at: at, cause: cause, prompt: t, text: text})
+		*all = append(*all, &Difference{At: at, cause: cause, Prompt: t, Text: text})
 	}
-	(*all)[i].n++
+	(*all)[i].N++
 }
 
 // Compared is the comparison of all conversations of the checks.
@@ -82,8 +83,8 @@ var Compared = probe.NewFact(func(s *probe.Subject) *Comparison {
 			break
 		}
 	}
-	for _, list := range [][]*difference{c.differences, c.refused, c.unknown} {
-		slices.SortStableFunc(list, func(a, b *difference) int { return cmp.Compare(b.n, a.n) })
+	for _, list := range [][]*Difference{c.Differences, c.Refused, c.Unknown} {
+		slices.SortStableFunc(list, func(a, b *Difference) int { return cmp.Compare(b.N, a.N) })
 	}
 	return c
 })
@@ -98,16 +99,16 @@ func (c *Comparison) compare(s *probe.Subject, t *prompts.Prompt) error {
 	case encoded.Beyond != "":
 		c.Beyond++
 	case encoded.Refuse != "" && t.Err != nil:
-		c.RefusedBoth++
+		c.ByBoth++
 	case encoded.Refuse != "":
-		c.Unknown++
-		note(&c.unknown, probe.Nowhere, cmp.Or(encoded.At, encoded.Refuse), t, encoded.Refuse)
+		c.ByEncoder++
+		note(&c.Unknown, probe.Nowhere, cmp.Or(encoded.At, encoded.Refuse), t, encoded.Refuse)
 	case t.Err != nil:
-		c.Refused++
-		note(&c.refused, probe.Nowhere, t.Err.Error(), t, encoded.Text)
+		c.ByTemplate++
+		note(&c.Refused, probe.Nowhere, t.Err.Error(), t, encoded.Text)
 	case t.Text != encoded.Text:
 		c.Different++
-		note(&c.differences, t.At(report.Parting(t.Text, encoded.Text)), "", t, encoded.Text)
+		note(&c.Differences, t.At(report.Parting(t.Text, encoded.Text)), "", t, encoded.Text)
 	default:
 		c.Equal++
 		return c.tokens(s, encoded)
@@ -156,14 +157,21 @@ func whose(t *prompts.Prompt, off int) string {
 	return "the template's own text, after " + before
 }
 
+// Told is the difference in a sentence.
+func (d *Difference) Told(encoder string) string {
+	at := report.Parting(d.Prompt.Text, d.Text)
+	return fmt.Sprintf("the model is shown %s where %s writes %s", glimpse(d.Prompt.Text, at),
+		encoder, glimpse(d.Text, at))
+}
+
 // counted tells which conversation shows a difference first, and how many others do.
-func (d *difference) counted() string {
-	text := "request: " + d.prompt.Name
-	if kwargs := d.prompt.Request.Kwargs; len(kwargs.Members()) > 0 {
+func (d *Difference) counted() string {
+	text := "request: " + d.Prompt.Name
+	if kwargs := d.Prompt.Request.Kwargs; len(kwargs.Members()) > 0 {
 		text += ", with " + kwargs.String()
 	}
-	if d.n > 1 {
-		text += fmt.Sprintf(" (one of %d)", d.n)
+	if d.N > 1 {
+		text += fmt.Sprintf(" (one of %d)", d.N)
 	}
 	return text
 }
