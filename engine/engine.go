@@ -172,11 +172,33 @@ func Compile(ctx context.Context, s Source, o Options) (*Template, error) {
 		return nil, err
 	}
 	ct.StandIns = s.StandIns
-	ct.Limits = o.Limits.Render
 	if o.Seed != 0 {
 		ct.Mask = words.NewMask(o.Seed, s.Text)
 	}
 	ct.Budget = budget
+	return newTemplate(ct, o)
+}
+
+// Encoder is a program that writes prompts without a template. It gets the variables that a
+// template would see, an object; an error is a refusal, in words for the client.
+type Encoder = chattemplate.Encoder
+
+// CompileEncoder returns a template that an encoder stands for, and probes its capabilities. Its
+// format is found by the same comparisons as that of a template, and proven by the same proofs:
+// where a text of the input stands in a prompt, it is taken to come from there. Source has the name
+// and the special tokens. The context is that of [Compile].
+func CompileEncoder(ctx context.Context, s Source, e Encoder, o Options) (*Template, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	ct := chattemplate.CompileEncoder(ctx, s.Name, e, s.BOS, s.EOS, o.Now)
+	ct.StandIns, ct.Budget = s.StandIns, o.Together().budget
+	return newTemplate(ct, o)
+}
+
+// newTemplate probes a template.
+func newTemplate(ct *chattemplate.Template, o Options) (*Template, error) {
+	ct.Limits = o.Limits.Render
 	t := &Template{chat: ct, output: o.Limits.Output, vocab: o.Vocabulary, segments: o.Segments}
 	observer, err := observe.New(ct)
 	if err != nil {

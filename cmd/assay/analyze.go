@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/foreign/encoder"
 )
 
 var capsCommand = command{
@@ -41,23 +45,38 @@ back ("assay analyze --verify"). Exit status 1 if it fails.`,
 }
 
 var analyzeCommand = command{
-	group: looking, name: "analyze", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	group: looking, name: "analyze", args: "[TEMPLATE]", takes: arity{0, 1, ""},
 	files: templateFiles,
 	short: "print the output format that a template shows",
-	long: "--explain adds the findings of each comparison, --verify proves the format by round trip " +
-		"(exit status 1 if a shape fails).",
+	long: `--explain adds the findings of each comparison, --verify proves the format by round trip
+(exit status 1 if a shape fails). --encoder looks at the prompts of a program in place of a template:
+harmony, mistral-common VERSION, or an adapter (docs/reference/adapters.md).`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		flags.BoolVar(&s.explain, "explain", false, "print the evidence: each "+
 			"comparison and its finding")
 		verify := flags.Bool("verify", false, "prove the format by round trip")
+		command := flags.String("encoder", "", "learn the format of this `ENCODER`, and of no template")
 		s.flags(flags)
 		return func(c *call) error {
-			t, err := s.template(c)
+			if (*command == "") == (len(c.args) == 0) {
+				return usageError{errors.New("takes one template, or --encoder in its place")}
+			}
+			e, err := encoder.Start(c.ctx, *command)
 			if err != nil {
 				return err
 			}
-			return s.analyze(c, t, *verify)
+			defer e.Close()
+			compile := func() (*engine.Template, error) { return s.template(c) }
+			if e != nil {
+				o := engine.Options{Now: subject.Now, Limits: s.limits.Limits}
+				compile = func() (*engine.Template, error) { return e.Template(o) }
+			}
+			t, err := compile()
+			if err != nil {
+				return err
+			}
+			return cmp.Or(s.analyze(c, t, *verify), e.Err())
 		}
 	},
 }

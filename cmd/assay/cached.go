@@ -23,7 +23,8 @@ func (k *checking) openCache() {
 // keeps reports whether what is found in an argument may be kept: a look that writes files, that
 // compares with a commit or that fills a page is made anew.
 func (k *checking) keeps(name string) bool {
-	return name != "-" && k.encoder == nil && k.since == nil && !k.fix && !k.diff && k.output.html == ""
+	return name != "-" && k.encoder == nil && k.since == nil && !k.fix && !k.diff &&
+		k.output.html == ""
 }
 
 // key is the key of the look at the templates of a file; false where none can be made.

@@ -86,6 +86,7 @@ type Template struct {
 
 	ctx     context.Context // of all renders; see Compile
 	program *jinja.Template
+	encode  Encoder // in its place; nil: none
 }
 
 // Compile compiles a template. now is the clock of strftime_now; if it is nil, a template that asks
@@ -113,7 +114,12 @@ func (t *Template) Edited(src *source.Source) (*Template, error) {
 
 // Names returns the names that the template reads and does not define on every path: its input
 // variables, sorted.
-func (t *Template) Names() []string { return t.program.Names() }
+func (t *Template) Names() []string {
+	if t.encode != nil {
+		return encoderNames
+	}
+	return t.program.Names()
+}
 
 // Input is a conversation as a template sees it.
 type Input struct {
@@ -161,7 +167,11 @@ func (t *Template) Render(in Input) (string, error) {
 
 // render renders an input under the mask.
 func (t *Template) render(in Input, o jinja.Options) (string, error) {
-	text, err := t.program.Render(t.ctx, t.vars(in), o)
+	program, err := t.of(in)
+	if err != nil {
+		return "", err
+	}
+	text, err := program.Render(t.ctx, t.vars(in), o)
 	if t.Mask != nil {
 		text, err = t.Mask.Show(text), t.shown(err)
 	}
@@ -257,8 +267,11 @@ func (t *Template) Observe(in Input) (Observation, error) {
 			return now()
 		}
 	}
-	var err error
-	seen.Text, err = t.program.RenderText(t.ctx, t.vars(in), o)
+	program, err := t.of(in)
+	if err != nil {
+		return seen, err
+	}
+	seen.Text, err = program.RenderText(t.ctx, t.vars(in), o)
 	if t.Mask != nil {
 		seen.String, err = t.Mask.Show(seen.String), t.shown(err)
 	}
@@ -270,7 +283,10 @@ func (t *Template) Follow(in Input) *jinja.Trace {
 	o := t.options()
 	trace := &jinja.Trace{Everywhere: true}
 	o.Trace = trace
-	_, _ = t.program.RenderText(t.ctx, t.vars(in), o) // if it fails, the reads up to there count
+	if program, err := t.of(in); err == nil {
+		// if it fails, the reads up to there count
+		_, _ = program.RenderText(t.ctx, t.vars(in), o)
+	}
 	return trace
 }
 
@@ -288,7 +304,11 @@ func (t *Template) RenderSpans(in Input, spans *jinja.Spans,
 func (t *Template) RenderEnd(in Input) (jinja.Text, error) {
 	o := t.options()
 	o.Fields, o.End = true, IsOwn
-	text, err := t.program.RenderText(t.ctx, t.vars(in), o)
+	program, err := t.of(in)
+	if err != nil {
+		return jinja.Text{}, err
+	}
+	text, err := program.RenderText(t.ctx, t.vars(in), o)
 	if t.Mask != nil {
 		text.String, err = t.Mask.Show(text.String), t.shown(err)
 	}
@@ -306,7 +326,12 @@ func IsOwn(o jinja.Origin) bool {
 }
 
 // Sites returns the places where the template decides: the indexes of [jinja.Coverage].
-func (t *Template) Sites() []flow.Site { return t.program.Sites() }
+func (t *Template) Sites() []flow.Site {
+	if t.encode != nil {
+		return nil
+	}
+	return t.program.Sites()
+}
 
 // Cover renders an input and adds the branches that it takes to c, even if rendering fails. Texts
 // that known has already are not recorded again.

@@ -8,6 +8,9 @@
 // a command, or the name of an encoder whose adapter the command carries, harmony or
 // mistral-common: that one runs in the python3 of the search path, which must have the package.
 //
+// An encoder also stands for a template ([Encoder.Template]): its format is learnt as one of a
+// template is.
+//
 // # Errors
 //
 // Start fails where the program does not start or is no encoder. A request that the encoder refuses
@@ -19,6 +22,7 @@
 package encoder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +32,7 @@ import (
 	"sync"
 
 	adapters "github.com/goassay/assay/ci/engines"
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/probe"
@@ -39,6 +44,7 @@ type Encoder struct {
 	ctx     context.Context
 	guard   sync.Mutex
 	adapter *engines.Adapter
+	failure error // the first with which the program broke the protocol
 }
 
 // bootstrap runs an adapter's program from its text, and the loop that it imports.
@@ -112,7 +118,34 @@ func (e *Encoder) Tokens() (bos, eos string) { return e.adapter.BOS, e.adapter.E
 func (e *Encoder) ask(r engines.Request) (engines.Answer, error) {
 	e.guard.Lock()
 	defer e.guard.Unlock()
-	return e.adapter.Ask(e.ctx, r)
+	a, err := e.adapter.Ask(e.ctx, r)
+	e.failure = cmp.Or(e.failure, err)
+	return a, err
+}
+
+// Template returns the template that the encoder stands for, and probes its capabilities. Where the
+// program breaks the protocol, the error is that, since refusals would be taken for answers.
+func (e *Encoder) Template(o engine.Options) (*engine.Template, error) {
+	bos, eos := e.Tokens()
+	t, err := engine.CompileEncoder(e.ctx, engine.Source{Name: e.String(), BOS: bos, EOS: eos},
+		func(vars ordered.Value) (string, error) {
+			encoded, err := e.Encode(vars)
+			if refuse := encoded.Refuse + encoded.Beyond; err == nil && refuse != "" {
+				err = errors.New(refuse)
+			}
+			return encoded.Text, err
+		}, o)
+	return t, cmp.Or(e.Err(), err)
+}
+
+// Err returns the first error with which the program broke the protocol; there may be no program.
+func (e *Encoder) Err() error {
+	if e == nil {
+		return nil
+	}
+	e.guard.Lock()
+	defer e.guard.Unlock()
+	return e.failure
 }
 
 // Encode implements [probe.Encoder].
