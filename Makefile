@@ -308,6 +308,11 @@ engines: ## set up other engines, hold them to the corpus, keep the readings: EN
 	@mkdir -p out
 	$(GO) run ./cmd/assay engines run --results out/engines.jsonl --page out/engines.md --html out/engines.html --published harness/foreign/engines/published.jsonl --date $$(date -u +%F) $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
 
+.PHONY: encoders
+encoders: deps hub ## hold templates to openai-harmony, mistral-common and DeepSeek's encoders: ARGS='-rendered 2000'
+	@ci/engines/setup.sh harmony mistral-common deepseek
+	$(GO) run ./harness/testkit/measure/oracles $(ARGS)
+
 .PHONY: faults
 faults: ## put ten faults of the matrix to their engines, without our adapters: ENGINE=smg
 	@ci/engines/setup.sh $(or $(ENGINE),$(sort $(shell sed -n 's/.*"engine":"\([^"]*\)".*/\1/p' ci/engines/faults.jsonl)))

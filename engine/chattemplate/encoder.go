@@ -204,7 +204,8 @@ func locate(leaves []*leaf, prompt string) []stretch {
 }
 
 // nearest returns the leaf among several that stands at a place: the first that is not used yet of
-// the last message that speaks before the place, or of a later one; where there is none, a used one.
+// the last message that speaks before the place, or of a later one; where there is none, one that
+// is used.
 func nearest(found []stretch, among []*leaf, at int, used map[*leaf]bool) *leaf {
 	last := -1
 	for _, s := range found {
@@ -221,8 +222,8 @@ func nearest(found []stretch, among []*leaf, at int, used map[*leaf]bool) *leaf 
 	return choice
 }
 
-// withArguments adds the keys and values of arguments that do not stand in the prompt as one object:
-// they follow the name of their call, in their order.
+// withArguments adds the keys and values of arguments that do not stand in the prompt as one
+// object: they follow the name of their call, in their order.
 func withArguments(found []stretch, vars ordered.Value, prompt string) []stretch {
 	all := slices.Clone(found)
 	for i, name := range found {
