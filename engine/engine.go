@@ -342,6 +342,9 @@ type PrepareOptions struct {
 	Fallbacks  []string
 	Incomplete codegen.Incomplete // the policy for calls that break off or are malformed (E30)
 	Tolerances *Tolerances        // nil: the usual ones
+	// Prefill is the text after the header of the answer in a prompt that somebody else has
+	// rendered; the plan has no prompt then. nil: the request is rendered.
+	Prefill *string
 }
 
 // Tolerances are the deviations that a parser forgives (E21).
@@ -386,11 +389,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err := t.proven(r, o); err != nil {
 		return nil, err
 	}
-	prompt, err := t.render(r, true)
-	if err != nil {
-		return nil, err
-	}
-	prefill, err := prompt.Prefill()
+	prompt, prefill, err := t.begun(r, o)
 	if err != nil {
 		return nil, err
 	}
@@ -402,7 +401,8 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	var tokens *stream.Tokens
 	if t.vocab != nil {
 		settings.Literal = t.literal
-		if settings.Prefill = t.literal(prefill); r.Continue != chat.ContinueNone {
+		if settings.Prefill = t.literal(prefill); r.Continue != chat.ContinueNone &&
+			o.Prefill == nil {
 			settings.Prefill = continued(t.Analysis().Format.Literals(t.literal), r, asIs)
 		}
 		byTokens, err := t.plans.generate(t, settings)
@@ -414,6 +414,19 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	plan := planOf(out)
 	plan.Prompt, plan.limits, plan.tokens = prompt, t.output, tokens
 	return plan, nil
+}
+
+// begun returns the prompt of a request, and the start of the model's own text in it.
+func (t *Template) begun(r chat.Request, o PrepareOptions) (Prompt, string, error) {
+	if o.Prefill != nil {
+		return Prompt{}, *o.Prefill, nil
+	}
+	prompt, err := t.render(r, true)
+	if err != nil {
+		return prompt, "", err
+	}
+	prefill, err := prompt.Prefill()
+	return prompt, prefill, err
 }
 
 // PrepareFormat generates the parser for a request whose prompt somebody else renders: of a format
