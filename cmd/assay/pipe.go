@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/serve/pipe"
 )
@@ -27,10 +29,33 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 					return subject.OpenAll(name, nil)
 				},
 				Find: findAll, Check: judged, Limits: limits.Limits, Tight: untrusted,
+				Tokenizer: openTokenizer, Grammars: grammars(),
 			})
 			return answerLines(s, c.stdin, c.data())
 		}
 	},
+}
+
+// grammars are the targets of emit that are grammars of answers.
+func grammars() map[string]func(*engine.Plan, *engine.Vocabulary) (string, error) {
+	all := map[string]func(*engine.Plan, *engine.Vocabulary) (string, error){}
+	for _, t := range targets {
+		if t.grammar != nil {
+			all[t.name] = t.grammar
+		}
+	}
+	return all
+}
+
+// openTokenizer reads a tokeniser. Files that name the added tokens alone have no texts.
+func openTokenizer(path string) (t pipe.Tokenizer, err error) {
+	if t.Vocabulary, err = tokenizer.Vocabulary(path); err != nil {
+		return t, err
+	}
+	if t.Texts, err = tokenizer.Texts(path); errors.Is(err, tokenizer.ErrNoTexts) {
+		err = nil
+	}
+	return t, err
 }
 
 // findAll names the contents of a folder, as the arguments of check do.

@@ -239,7 +239,8 @@ func (r *request) reading() (engine.PrepareOptions, error) {
 			tolerances |= one
 		}
 	}
-	o := engine.PrepareOptions{Insist: r.Insist, Fallbacks: r.Fallbacks, Tolerances: &tolerances}
+	o := engine.PrepareOptions{Insist: r.Insist, Fallbacks: r.Fallbacks, Tolerances: &tolerances,
+		Prefill: r.Prefill}
 	if r.Incomplete != "" {
 		var err error
 		if o.Incomplete, err = codegen.ParseIncomplete(r.Incomplete); err != nil {
@@ -284,11 +285,87 @@ func (s *Service) grammar(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	grammar, err := plan.Grammar()
+	grammar, err := s.written(plan, r)
 	if err != nil {
-		return nil, failed("render", err)
+		return nil, err
 	}
 	return Constraint{grammar, plan.Lazy, plan.Triggers, plan.Stops, plan.Preserved}, nil
+}
+
+// lazily is the language of grammars that wait for a trigger; the others are of whole answers.
+const lazily = "lazy-gbnf"
+
+// written writes a plan's grammar in the language of a request.
+func (s *Service) written(plan *engine.Plan, r *request) (string, error) {
+	if r.Language == "" || r.Language == lazily {
+		grammar, err := plan.Grammar()
+		if err != nil {
+			return "", failed("render", err)
+		}
+		return grammar, nil
+	}
+	write, ok := s.o.Grammars[r.Language]
+	if !ok {
+		return "", wrong("there is no language %q; there are %s", r.Language,
+			strings.Join(append(slices.Sorted(maps.Keys(s.o.Grammars)), lazily), ", "))
+	}
+	tokenizer, err := s.tokenizer(r.Template)
+	if err != nil {
+		return "", err
+	}
+	grammar, err := write(plan, tokenizer.Vocabulary)
+	if err != nil {
+		return "", failed("language", err)
+	}
+	return grammar, nil
+}
+
+// Segment says whose a part of a prompt is, in bytes.
+type Segment struct {
+	Offset int    `json:"offset"`
+	Size   int    `json:"size"`
+	Own    bool   `json:"own"` // the template's
+	Path   string `json:"path,omitempty"`
+	Role   string `json:"role,omitempty"`
+	Turn   *int   `json:"turn,omitempty"` // nil where the segment is of no message
+}
+
+func (s *Service) segments(r *request) (any, error) {
+	plan, err := s.plan(r)
+	if err != nil {
+		return nil, err
+	}
+	segments, err := plan.Prompt.Segments()
+	if err != nil {
+		return nil, refused(err)
+	}
+	all := []Segment{}
+	for one := range segments.All() {
+		told := Segment{Offset: one.Off, Size: len(one.Text), Own: one.Own, Path: one.Path(),
+			Role: one.Role()}
+		if turn := one.Turn(); told.Role != "" {
+			told.Turn = &turn
+		}
+		all = append(all, told)
+	}
+	return struct {
+		Segments []Segment `json:"segments"`
+	}{all}, nil
+}
+
+// text returns the template that a reference names.
+func (s *Service) text(r *request) (any, error) {
+	src, err := s.source(r, "template", r.Template)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Name     string `json:"name"`
+		Text     string `json:"text"`
+		BOS      string `json:"bos"`
+		EOS      string `json:"eos"`
+		StandIns bool   `json:"stand_ins"` // bos and eos are not the model's
+	}{src.Name, src.Text, src.BOS, src.EOS, src.StandIns}, nil
 }
 
 // Stream is the answer of stream. Offsets are bytes of the output; those of the prefill are

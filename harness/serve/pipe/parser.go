@@ -6,23 +6,44 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/vocab"
 )
 
 // parser is a parser that is open.
 type parser struct {
 	plan   *engine.Plan
 	parser *engine.Parser
+	texts  *vocab.Texts // of the tokens; nil where the template came without them
 }
 
-// Opened is the answer of parser.
-type Opened struct {
-	Parser    int              `json:"parser"`
+// Prepared is the answer of prepare.
+type Prepared struct {
 	Prompt    string           `json:"prompt"`
 	Prefill   string           `json:"prefill"`
 	Stops     []string         `json:"stops"`
 	Preserved []string         `json:"preserved"`
 	Lazy      bool             `json:"lazy"`
 	Triggers  []engine.Trigger `json:"triggers"`
+	Fitted    []string         `json:"fitted"`
+}
+
+func preparedOf(p *engine.Plan) Prepared {
+	return Prepared{p.Prompt.Text, p.Prefill, p.Stops, p.Preserved, p.Lazy, p.Triggers,
+		p.Prompt.Fits}
+}
+
+func (s *Service) prepare(r *request) (any, error) {
+	plan, err := s.plan(r)
+	if err != nil {
+		return nil, err
+	}
+	return preparedOf(plan), nil
+}
+
+// Opened is the answer of parser.
+type Opened struct {
+	Parser int `json:"parser"`
+	Prepared
 }
 
 // open opens a parser for one answer.
@@ -35,10 +56,13 @@ func (s *Service) open(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	tokenizer, err := s.tokenizer(r.Template)
+	if err != nil {
+		return nil, err
+	}
 	s.last++
-	s.parsers[s.last] = &parser{plan, plan.NewParser()}
-	return Opened{s.last, plan.Prompt.Text, plan.Prefill, plan.Stops, plan.Preserved, plan.Lazy,
-		plan.Triggers}, nil
+	s.parsers[s.last] = &parser{plan, plan.NewParser(), tokenizer.Texts}
+	return Opened{s.last, preparedOf(plan)}, nil
 }
 
 // opened is the parser that a request names.
@@ -60,16 +84,32 @@ func (s *Service) write(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Bytes) > 0 && r.Text != "" {
-		return nil, wrong(`a piece is "text" or "bytes", not both`)
+	if len(r.Bytes) > 0 && r.Text != "" || len(r.IDs) > 0 && len(r.Bytes)+len(r.Text) > 0 {
+		return nil, wrong(`a piece is one of "text", "bytes" and "ids"`)
 	}
-	piece := r.Bytes
-	if r.Text != "" {
-		piece = []byte(r.Text)
+	var deltas []chat.Delta
+	if r.IDs == nil {
+		piece := r.Bytes
+		if r.Text != "" {
+			piece = []byte(r.Text)
+		}
+		deltas = p.parser.Write(piece)
+	} else {
+		if p.texts == nil {
+			return nil, wrong(`"ids" needs a template with a "tokenizer" that spells its tokens`)
+		}
+		tokens := make([]engine.Token, len(r.IDs))
+		for i, id := range r.IDs {
+			text, ok := p.texts.Bytes(id)
+			if !ok {
+				return nil, wrong("the tokenizer has no token %d", id)
+			}
+			tokens[i] = engine.Token{ID: id, Text: text}
+		}
+		deltas = p.parser.WriteTokens(tokens)
 	}
-	deltas := cloned(p.parser.Write(piece))
 	held, _ := p.parser.Held()
-	return Written{deltas, held}, nil
+	return Written{cloned(deltas), held}, nil
 }
 
 // Closed is the answer of close.

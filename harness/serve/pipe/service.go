@@ -39,6 +39,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/engine/vocab"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/subject"
 )
@@ -62,26 +63,39 @@ type Options struct {
 	Open func(name string) ([]subject.Source, error)
 	// Find names the templates below a folder, each as a name for Open; nil: there are no folders.
 	Find func(dir string) ([]string, error)
+	// Tokenizer reads the tokeniser that a request names; nil: there are none.
+	Tokenizer func(path string) (Tokenizer, error)
+	// Grammars write the grammar of whole answers, by the names of their languages. The
+	// vocabulary is nil where the template came without a tokeniser.
+	Grammars map[string]func(*engine.Plan, *engine.Vocabulary) (string, error)
 	// Check is how templates are checked; requests may change the limits only.
 	Check  check.Options
 	Limits engine.Limits // of a look at a template
 	Tight  engine.Limits // the same for requests with "untrusted": true
 }
 
+// Tokenizer is what a template's tokeniser tells: its added tokens, and the bytes of all.
+type Tokenizer struct {
+	Vocabulary *engine.Vocabulary
+	Texts      *vocab.Texts // nil where the file spells no tokens
+}
+
 // Service answers requests. It belongs to one client and is not safe for concurrent use.
 type Service struct {
-	ctx     context.Context
-	o       Options
-	kept    map[string]*engine.Template
-	given   map[string]subject.Source // of a page, with the limits that they have already
-	parsers map[int]*parser
-	last    int // number of the parser that was opened last
+	ctx        context.Context
+	o          Options
+	kept       map[string]*engine.Template
+	given      map[string]subject.Source // of a page, with the limits that they have already
+	tokenizers map[string]Tokenizer      // by their paths
+	parsers    map[int]*parser
+	last       int // number of the parser that was opened last
 }
 
 // New returns a service. The end of ctx ends its renders: that of a request, and all later ones,
 // since templates are kept between requests.
 func New(ctx context.Context, o Options) *Service {
-	return &Service{ctx: ctx, o: o, kept: map[string]*engine.Template{}, parsers: map[int]*parser{}}
+	return &Service{ctx: ctx, o: o, kept: map[string]*engine.Template{},
+		tokenizers: map[string]Tokenizer{}, parsers: map[int]*parser{}}
 }
 
 // request is a request with the fields of all operations.
@@ -101,6 +115,9 @@ type request struct {
 	Tolerances map[string]bool `json:"tolerances"`
 	Incomplete string          `json:"incomplete"`
 	Insist     bool            `json:"insist"`
+	Prefill    *string         `json:"prefill"`
+	Language   string          `json:"language"`
+	IDs        []int           `json:"ids"`
 	Parser     int             `json:"parser"`
 	Text       string          `json:"text"`
 	Bytes      []byte          `json:"bytes"`
@@ -116,19 +133,35 @@ type reference struct {
 	Text string  `json:"text"`
 	BOS  *string `json:"bos"`
 	EOS  *string `json:"eos"`
+	// Tokenizer is the path of the template's tokeniser: parsers take tokens by their ids.
+	Tokenizer string `json:"tokenizer"`
 }
 
 // Failure is a request that could not be answered.
 type Failure struct {
 	Kind    string `json:"error"`
 	Message string `json:"message"`
+	*Place
+}
+
+// Place is where a failure is in a template or a request.
+type Place struct {
+	Offset int `json:"offset"` // bytes from 0
+	Line   int `json:"line"`   // from 1
+	Column int `json:"column"` // from 1, in characters
 }
 
 // Error implements [error].
 func (f *Failure) Error() string { return f.Message }
 
 func failed(kind string, err error) error {
-	return &Failure{Kind: kind, Message: source.Detail(err)}
+	f := &Failure{Kind: kind, Message: source.Detail(err)}
+	var at *source.Error
+	if errors.As(err, &at) && at.Src != nil {
+		place := at.Src.Position(at.Off)
+		f.Place = &Place{at.Off, place.Line, place.Col}
+	}
+	return f
 }
 
 // wrong is the failure of a request that cannot be understood.
@@ -149,8 +182,10 @@ func init() {
 		"analyze": (*Service).analyze, "verify": (*Service).verify, "render": (*Service).
 				render, "grammar": (*Service).grammar, "stream": (*Service).stream,
 		"conversations": (*Service).conversations,
-		"parser":        (*Service).open, "write": (*Service).write, "close": (*Service).
-					close, "drop": (*Service).drop,
+		"source":        (*Service).text, "prepare": (*Service).prepare,
+		"segments": (*Service).segments,
+		"parser":   (*Service).open, "write": (*Service).write, "close": (*Service).
+				close, "drop": (*Service).drop,
 	}
 }
 
@@ -169,7 +204,7 @@ func (s *Service) Answer(line []byte) []byte {
 	}
 	if answer.Failure != nil {
 		answer.Failure = &Failure{Kind: answer.Failure.Kind,
-			Message: source.Cut(answer.Failure.Message, maxMessage)}
+			Message: source.Cut(answer.Failure.Message, maxMessage), Place: answer.Place}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -260,7 +295,12 @@ func (s *Service) sources(r *request, field string, ref *reference) ([]subject.S
 			all[i] = all[i].WithTokens(bos, eos)
 		}
 	}
-	return subject.Limited(s.ctx, all, s.limits(r)), nil
+	tokenizer, err := s.tokenizer(ref)
+	if err != nil {
+		return nil, err
+	}
+	return subject.With(s.ctx, all, engine.Options{Limits: s.limits(r),
+		Vocabulary: tokenizer.Vocabulary}), nil
 }
 
 // source is the first of the templates that a reference names.
@@ -280,7 +320,7 @@ func (s *Service) template(r *request) (*engine.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := keyOf(src, r.Untrusted)
+	key := r.Template.Tokenizer + "\x00" + keyOf(src, r.Untrusted)
 	given, ok := s.given[key]
 	if ok {
 		src = given
@@ -302,6 +342,28 @@ func (s *Service) template(r *request) (*engine.Template, error) {
 		clear(s.kept)
 	}
 	s.kept[key] = t
+	return t, nil
+}
+
+// tokenizer returns the tokeniser of a reference, the zero value where it names none.
+func (s *Service) tokenizer(ref *reference) (Tokenizer, error) {
+	if ref.Tokenizer == "" {
+		return Tokenizer{}, nil
+	}
+	if t, ok := s.tokenizers[ref.Tokenizer]; ok {
+		return t, nil
+	}
+	if s.o.Tokenizer == nil {
+		return Tokenizer{}, wrong("this service reads no tokenizers")
+	}
+	t, err := s.o.Tokenizer(ref.Tokenizer)
+	if err != nil {
+		return t, failed("template", err)
+	}
+	if len(s.tokenizers) >= maxKept {
+		clear(s.tokenizers)
+	}
+	s.tokenizers[ref.Tokenizer] = t
 	return t, nil
 }
 

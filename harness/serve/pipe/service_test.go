@@ -35,6 +35,8 @@ type answer struct {
 	Result  json.RawMessage `json:"result"`
 	Kind    string          `json:"error"`
 	Message string          `json:"message"`
+	Offset  int             `json:"offset"`
+	Line    int             `json:"line"`
 }
 
 func (c *client) raw(line string) answer {
@@ -109,6 +111,65 @@ func TestParser(t *testing.T) {
 	ask[struct{}](c, "drop", map[string]any{"parser": q.Parser})
 	if q.Parser == p.Parser {
 		t.Error("a number is used twice")
+	}
+}
+
+// TestPrepare compares a plan with its parts asked for one by one.
+func TestPrepare(t *testing.T) {
+	c := newClient(t)
+	fields := map[string]any{"template": own(t, "qwen3"), "request": map[string]any{
+		"messages": []map[string]any{{"role": "user", "content": "Hi"}}}}
+	p := ask[pipe.Prepared](c, "prepare", fields)
+	opened := ask[pipe.Opened](c, "parser", fields)
+	if !strings.Contains(p.Prompt, "Hi") || fmt.Sprint(opened.Prepared) != fmt.Sprint(p) {
+		t.Errorf("%+v, a parser's %+v", p, opened)
+	}
+	s := ask[struct{ Segments []pipe.Segment }](c, "segments", fields).Segments
+	at, theirs := 0, ""
+	for _, one := range s {
+		if one.Offset != at {
+			t.Errorf("a segment begins at %d, want %d", one.Offset, at)
+		}
+		if at += one.Size; one.Path == "messages[0].content" && *one.Turn == 0 && !one.Own {
+			theirs = p.Prompt[one.Offset:at]
+		}
+	}
+	if at != len(p.Prompt) || theirs != "Hi" {
+		t.Errorf("%+v of %q", s, p.Prompt)
+	}
+	source := ask[struct {
+		Text     string
+		BOS      string
+		StandIns bool `json:"stand_ins"`
+	}](c, "source", fields)
+	if source.Text != own(t, "qwen3")["text"] || !source.StandIns || source.BOS == "" {
+		t.Errorf("%+v", source)
+	}
+	fields["prefill"] = "<think>\n"
+	begun := ask[pipe.Opened](c, "parser", fields)
+	w := ask[struct{ Deltas []map[string]any }](c, "write",
+		map[string]any{"parser": begun.Parser, "text": "hm"})
+	if begun.Prompt != "" || fmt.Sprint(w.Deltas) != "[map[reasoning_content:hm]]" {
+		t.Errorf("%+v gives %v", begun, w)
+	}
+	fields["language"] = "klingon"
+	line, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := c.raw(`{"op":"grammar",` + string(line[1:])); a.Kind != "request" ||
+		!strings.Contains(a.Message, "lazy-gbnf") {
+		t.Errorf("%+v", a)
+	}
+	a := c.raw(`{"op": "prepare", "template": {"text": "a\n{% if %}"}}`)
+	if a.Kind != "template" || a.Line != 2 || a.Offset != 8 {
+		t.Errorf("%+v", a)
+	}
+	for _, wrong := range []string{`"ids": [1]`, `"ids": [1], "text": "x"`} {
+		a := c.raw(fmt.Sprintf(`{"op": "write", "parser": %d, %s}`, begun.Parser, wrong))
+		if a.Kind != "request" {
+			t.Errorf("%s: %+v", wrong, a)
+		}
 	}
 }
 
