@@ -106,7 +106,8 @@ typedef struct assay_source {
 } assay_source;
 
 /* A piece of an output. Where ids is not NULL the piece is count tokens: token i has the id ids[i]
- * and the bytes of data from ends[i-1], or 0, up to ends[i]. */
+ * and the bytes of data from ends[i-1], or 0, up to ends[i]. Where ends is NULL, too, size is 0, and
+ * the tokens have the bytes that the template's tokenizer.json spells. */
 typedef struct assay_piece {
     assay_handle parser;
     const char *data;
@@ -167,7 +168,9 @@ ASSAY_API int32_t assay_format(assay_handle template_, assay_buffer *out);
 /* assay_prepare renders a request, the JSON of OpenAI's chat completions, and makes its plan. The
  * result is {"prompt":"","prefill":"","stops":[],"preserved":[],"lazy":false,"triggers":[
  * {"text":"","pattern":false,"call":true}],"fitted":[]}. options is empty, or JSON:
- * {"insist":true,"fallbacks":["hermes"],"tolerances":{"T1":false},"incomplete":"text"}. */
+ * {"insist":true,"fallbacks":["hermes"],"tolerances":{"T1":false},"incomplete":"text","prefill":""}.
+ * prefill is the text after the header of the answer in a prompt that the caller has rendered; with
+ * it nothing is rendered, and the result has an empty prompt. */
 ASSAY_API int32_t assay_prepare(assay_handle template_, assay_text request, assay_text options,
                                 assay_handle *plan, assay_buffer *out);
 

@@ -140,7 +140,8 @@ func (m *memory) write(h handle, piece string) answer {
 	return m.answer(C.assay_write(C.assay_handle(h), t.data, t.size, &m.out))
 }
 
-// pieceOf copies a piece to C. ids may be nil; the ends are as they are given, right or wrong.
+// pieceOf copies a piece to C. ids may be nil; the ends are as they are given, right or wrong, or
+// not there.
 func pieceOf(h handle, piece string, ids []int32, ends []uint) (C.assay_piece, func()) {
 	t, free := textOf(piece)
 	p := C.assay_piece{parser: C.assay_handle(h), data: t.data, size: t.size}
@@ -150,6 +151,12 @@ func pieceOf(h handle, piece string, ids []int32, ends []uint) (C.assay_piece, f
 	p.count = C.size_t(len(ids))
 	p.ids = (*C.int32_t)(C.calloc(C.size_t(len(ids)+1), 4))
 	copy(unsafe.Slice((*int32)(unsafe.Pointer(p.ids)), len(ids)), ids)
+	if ends == nil {
+		return p, func() {
+			free()
+			C.free(unsafe.Pointer(p.ids))
+		}
+	}
 	p.ends = (*C.size_t)(C.calloc(C.size_t(len(ids)+1), 8))
 	copy(unsafe.Slice((*uint)(unsafe.Pointer(p.ends)), len(ids)), ends)
 	return p, func() {

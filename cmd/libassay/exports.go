@@ -272,13 +272,17 @@ func taken(in *C.assay_piece) (*parser, piece, error) {
 	if err != nil || in.ids == nil {
 		return p, piece{data: data}, err
 	}
-	if in.ends == nil && in.count > 0 || in.count > maxText/8 {
-		return nil, piece{}, failf(statusRequest, "a piece has %d ids, and their ends are at %p",
-			uint64(in.count), unsafe.Pointer(in.ends))
+	if in.ends == nil && in.size > 0 || in.count > maxText/8 {
+		return nil, piece{}, failf(statusRequest, "a piece has %d ids and %d bytes, and their "+
+			"ends are at %p", uint64(in.count), uint64(in.size), unsafe.Pointer(in.ends))
 	}
 	n := int(in.count)
-	return p, piece{data: data, ids: unsafe.Slice((*int32)(unsafe.Pointer(in.ids)), n),
-		ends: unsafe.Slice((*uint)(unsafe.Pointer(in.ends)), n)}, nil
+	ids := unsafe.Slice((*int32)(unsafe.Pointer(in.ids)), n)
+	if in.ends == nil {
+		return p, piece{ids: ids}, nil
+	}
+	ends := unsafe.Slice((*uint)(unsafe.Pointer(in.ends)), n)
+	return p, piece{data: data, ids: ids, ends: ends}, nil
 }
 
 // appendWritten reads a piece and appends its deltas as JSON. A panic is an error.

@@ -40,6 +40,7 @@ import (
 	"github.com/goassay/assay/engine/formatjson"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/engine/vocab"
 )
 
 func main() {}
@@ -116,7 +117,8 @@ func appendError(dst []byte, err error) ([]byte, status) {
 // template is what assay_compile makes.
 type template struct {
 	*engine.Template
-	vocabulary *engine.Vocabulary // nil where there is none
+	vocabulary *engine.Vocabulary           // nil where there is none
+	texts      func() (*vocab.Texts, error) // of all tokens
 }
 
 // compile compiles a template. vocabulary has the texts of a tokeniser's files.
@@ -133,7 +135,17 @@ func compile(s engine.Source, o engine.Options, vocabulary engine.VocabularyFile
 	if err != nil {
 		return nil, fail(statusTemplate, err)
 	}
-	return &template{t, o.Vocabulary}, nil
+	return &template{t, o.Vocabulary, sync.OnceValues(func() (*vocab.Texts, error) {
+		if vocabulary.Tokenizer == "" {
+			return nil, failf(statusRequest, "tokens without their bytes need a template that "+
+				"was compiled with its tokenizer.json")
+		}
+		texts, err := vocab.ReadTexts(vocabulary.Tokenizer)
+		if err != nil {
+			return nil, fail(statusTemplate, err)
+		}
+		return texts, nil
+	})}, nil
 }
 
 // gate returns the gate's verdict.
@@ -154,7 +166,7 @@ func (t *template) format() ordered.Value {
 // plan is what assay_prepare makes.
 type plan struct {
 	*engine.Plan
-	vocabulary *engine.Vocabulary // of the template; nil where it has none
+	template *template // nil where there is a format alone
 }
 
 // prepare prepares a request.
@@ -167,7 +179,7 @@ func (t *template) prepare(request, options []byte) (*plan, error) {
 	if err != nil {
 		return nil, fail(statusRender, err)
 	}
-	return &plan{p, t.vocabulary}, nil
+	return &plan{p, t}, nil
 }
 
 // prepareFormat prepares a request for a format's document. A nil prefill is the document's first.
@@ -211,14 +223,16 @@ func asked(request, options []byte) (r chat.Request, o engine.PrepareOptions, er
 		Fallbacks  []string        `json:"fallbacks"`
 		Tolerances map[string]bool `json:"tolerances"`
 		Incomplete string          `json:"incomplete"`
+		Prefill    *string         `json:"prefill"`
 	}
 	d := json.NewDecoder(bytes.NewReader(options))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&given); err != nil {
 		return r, o, failf(statusRequest, "the options are no JSON object with insist, "+
-			"fallbacks, tolerances or incomplete: %v", err)
+			"fallbacks, tolerances, incomplete or prefill: %v", err)
 	}
-	o = engine.PrepareOptions{Insist: given.Insist, Fallbacks: given.Fallbacks}
+	o = engine.PrepareOptions{Insist: given.Insist, Fallbacks: given.Fallbacks,
+		Prefill: given.Prefill}
 	if given.Incomplete != "" {
 		if o.Incomplete, err = codegen.ParseIncomplete(given.Incomplete); err != nil {
 			return r, o, fail(statusRequest, err)
@@ -268,7 +282,13 @@ var languages = map[string]func(*plan) (string, error){
 	"lazy-gbnf": func(p *plan) (string, error) { return p.Grammar() },
 	"gbnf":      func(p *plan) (string, error) { return emit.GBNF(p.Output) },
 	"ebnf":      func(p *plan) (string, error) { return emit.EBNF(p.Output) },
-	"lark":      func(p *plan) (string, error) { return emit.Lark(p.Output, p.vocabulary) },
+	"lark": func(p *plan) (string, error) {
+		var v *engine.Vocabulary
+		if p.template != nil {
+			v = p.template.vocabulary
+		}
+		return emit.Lark(p.Output, v)
+	},
 	"structural-tag": func(p *plan) (string, error) {
 		tag, err := emit.StructuralTag(p.Output)
 		return string(tag.Append(nil, ordered.Compact)), err
@@ -328,7 +348,7 @@ var errFinished = failf(statusFinished, "the parser is finished; make another on
 type piece struct {
 	data []byte
 	ids  []int32 // nil where the output does not come in tokens
-	ends []uint  // of each token's bytes
+	ends []uint  // of each token's bytes; nil where the tokeniser spells them
 }
 
 // write reads a piece.
@@ -340,6 +360,9 @@ func (p *parser) write(piece piece) ([]chat.Delta, error) {
 		return p.p.Write(piece.data), nil
 	}
 	p.tokens = p.tokens[:0]
+	if piece.ends == nil && len(piece.ids) > 0 {
+		return p.spelled(piece.ids)
+	}
 	from := uint(0)
 	for i, id := range piece.ids {
 		end := piece.ends[i]
@@ -353,6 +376,26 @@ func (p *parser) write(piece piece) ([]chat.Delta, error) {
 	if from != uint(len(piece.data)) {
 		return nil, failf(statusRequest, "the tokens have %d bytes, the piece has %d", from,
 			len(piece.data))
+	}
+	return p.p.WriteTokens(p.tokens), nil
+}
+
+// spelled reads tokens whose bytes the template's tokeniser knows.
+func (p *parser) spelled(ids []int32) ([]chat.Delta, error) {
+	if p.plan.template == nil {
+		return nil, failf(statusRequest, "the plan is one of a format: give tokens their bytes")
+	}
+	texts, err := p.plan.template.texts()
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		text, ok := texts.Bytes(int(id))
+		if !ok {
+			return nil, failf(statusRequest, "token %d has the id %d, which the tokenizer.json "+
+				"does not have", i, id)
+		}
+		p.tokens = append(p.tokens, engine.Token{ID: int(id), Text: text})
 	}
 	return p.p.WriteTokens(p.tokens), nil
 }

@@ -446,6 +446,12 @@ func TestErrors(t *testing.T) {
 		`{% if m.content == 'no' %}{{ raise_exception('never') }}{% endif %}<end>{% endfor %}` +
 		`{% if add_generation_prompt %}<assistant>{% endif %}`})
 	must(t, a)
+	withTokens, a := m.compile(given{text: hermes, tokenizer: tokenizer})
+	must(t, a)
+	spelling, a := m.prepare(withTokens, request(), "")
+	must(t, a)
+	spelled, a := m.parser(spelling)
+	must(t, a)
 	asked := `{"messages":[{"role":"user","content":"no"}]}`
 	for _, c := range []struct {
 		what   string
@@ -482,6 +488,10 @@ func TestErrors(t *testing.T) {
 			[]uint{2, 1}), statusRequest, "token 1"},
 		{"a token beyond the piece", m.writeTokens(parser, "abc", []int32{1}, []uint{1 << 60}),
 			statusRequest, "token 0"},
+		{"tokens that nothing spells", m.writeTokens(parser, "", []int32{1}, nil),
+			statusRequest, "tokenizer.json"},
+		{"a token that the tokenizer does not have", m.writeTokens(spelled, "", []int32{1 << 30},
+			nil), statusRequest, "1073741824"},
 		{"tokens that are too short", m.writeTokens(parser, "abc", []int32{1}, []uint{2}),
 			statusRequest, "3"},
 	} {
@@ -544,14 +554,19 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// tokenizer is a tokenizer.json with a few tokens over bytes.
+const tokenizer = `{"added_tokens":[{"id":7,"content":"<tool_call>","special":false},
+	{"id":8,"content":"</tool_call>","special":false},
+	{"id":9,"content":"<|im_end|>","special":true}],
+	"model":{"type":"BPE","vocab":{"<tool":20,"_call>":21,"{\"name\":\"get_weather\",":22,
+		"\"arguments\":{\"city\":\"Z\u00c3":23,"\u00bcrich\"}}":24}},
+	"decoder":{"type":"ByteLevel"}}`
+
 // TestTokens reads markers by their ids: the text of one in other tokens is text.
 func TestTokens(t *testing.T) {
 	var m memory
 	defer m.free()
-	template, a := m.compile(given{text: hermes, tokenizer: `{"added_tokens":[
-		{"id":7,"content":"<tool_call>","special":false},
-		{"id":8,"content":"</tool_call>","special":false},
-		{"id":9,"content":"<|im_end|>","special":true}]}`})
+	template, a := m.compile(given{text: hermes, tokenizer: tokenizer})
 	must(t, a)
 	plan, a := m.prepare(template, request(), "")
 	must(t, a)
@@ -564,6 +579,15 @@ func TestTokens(t *testing.T) {
 	if !strings.Contains(got, `{"content":"<tool_call>`) ||
 		!strings.Contains(got, `"name":"get_weather"`) {
 		t.Errorf("got %s", got)
+	}
+	spelled, a := m.parser(plan)
+	must(t, a)
+	for _, ids := range [][]int32{{20, 21}, {7, 22, 23}, {24, 8, 9}} {
+		must(t, m.writeTokens(spelled, "", ids, nil))
+	}
+	if got := must(t, m.finish(spelled, 0)); !strings.Contains(got, `"content":"<tool_call>"`) ||
+		!strings.Contains(got, `{\"city\":\"Zürich\"}`) {
+		t.Errorf("tokens that the tokenizer spells: %s", got)
 	}
 }
 
