@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the engine as a C library, out/libassay/libassay.so with assay.h, and tests it from Go, C
 # and C++: all parse vectors in every split, the example of docs/embedding.md, threads, forked
-# children, signals, a second Go runtime, and the sanitizers that the compiler has.
+# children, signals, a second Go runtime, and the sanitizers that the compiler has. Python's package
+# reads the same vectors, in this process and by the command, and its cost is measured.
 #
 #   ci/library/test.sh [VECTORS...]     files with vectors of the kind parse, beside the corpus
 set -euo pipefail
@@ -21,7 +22,8 @@ rm "$out/libassay.h" # cgo's own header; assay.h is the interface
 cp "$source/assay.h" "$out"
 echo "libassay: $(wc -c <"$out/libassay.so") bytes"
 
-"$go" run ./cmd/assay export cases >"$out/corpus.jsonl"
+"$go" build -trimpath -o "$out/assay" ./cmd/assay
+"$out/assay" export cases >"$out/corpus.jsonl"
 ASSAY_VECTORS=$vectors$out/corpus.jsonl ASSAY_DELTAS=$out/deltas.jsonl \
   ASSAY_TEMPLATES=$PWD/.deps/llama.cpp/models/templates:$PWD/corpus \
   "$go" test -count 1 -v -tags libassay,abitest ./cmd/libassay | grep -v '^=== '
@@ -41,6 +43,10 @@ for language in c c++; do
   "$out/test-$language" second "$out/second.so"
 done
 "$out/test-c" bench
+
+export PYTHONPATH=$PWD/ci/package/python ASSAY=$out/assay ASSAY_LIBRARY=$out/libassay.so
+python3 ci/library/vectors.py "$out/deltas.jsonl" 40 || die "Python reads something else"
+python3 ci/library/cost.py corpus/hermes/template.jinja
 
 for sanitizers in address,undefined thread; do
   if ! echo 'int main(void) { return 0; }' | "$cc" -fsanitize=$sanitizers -x c -o "$out/probe" - 2>/dev/null || ! "$out/probe"; then

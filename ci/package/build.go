@@ -25,6 +25,9 @@ type built struct {
 	edition
 	path   string
 	shared []file
+	// library is the path of the engine as a C library; "" where this machine has no C compiler
+	// for the platform
+	library string
 }
 
 // text returns the binary itself.
@@ -47,14 +50,42 @@ func (r *release) compile(path, pkg, variable string, env ...string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
-		"-s -w -X "+variable+"="+r.version, "-o", path, pkg)
+	return r.goBuild(pkg, append([]string{"CGO_ENABLED=0", "GOFLAGS="}, env...), "-ldflags",
+		"-s -w -X "+variable+"="+r.version, "-o", path)
+}
+
+// goBuild runs go build.
+func (r *release) goBuild(pkg string, env []string, args ...string) error {
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-buildvcs=false"},
+		args...), pkg)...)
 	cmd.Dir = r.root
-	cmd.Env = append(os.Environ(), append([]string{"CGO_ENABLED=0", "GOFLAGS="}, env...)...)
+	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s for %v: %w\n%s", pkg, env, err, out)
 	}
 	return nil
+}
+
+// library builds the engine as a C library and returns its path: for this machine's platform, where
+// it has a C compiler. It returns "" for any other.
+func (r *release) library(p platform) (string, error) {
+	if p.os != runtime.GOOS || p.arch != runtime.GOARCH {
+		return "", nil
+	}
+	compiler := os.Getenv("CC")
+	if compiler == "" {
+		compiler = "cc"
+	}
+	if _, err := exec.LookPath(compiler); err != nil {
+		fmt.Printf("package: there is no %s, so the wheel has no library\n", compiler)
+		return "", nil
+	}
+	path, err := filepath.Abs(filepath.Join(r.work, "library-"+p.os+"-"+p.arch, p.libassay()))
+	if err != nil {
+		return "", err
+	}
+	return path, r.goBuild("./cmd/libassay", []string{"CGO_ENABLED=1", "GOFLAGS=", "CC=" + compiler},
+		"-tags=libassay", "-buildmode=c-shared", "-ldflags", "-s -w", "-o", path)
 }
 
 // shared returns the files that every archive has beside the binary: licence, notice, README, and

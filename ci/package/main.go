@@ -2,7 +2,8 @@
 //
 //   - an archive for each platform, with completions and manual pages, and another one whose
 //     command reaches buckets;
-//   - a wheel for each platform, with the Python package of ci/package/python beside the binary;
+//   - a wheel for each platform, with the Python package of ci/package/python beside the binary,
+//     and the C library where the platform is this machine's;
 //   - npm packages: one for each platform, and assay-chat, which takes the one that fits;
 //   - a container image for Linux, as an OCI layout in one file, and another one with buckets;
 //   - the page that runs in a browser;
@@ -59,6 +60,17 @@ func (p platform) binary() string {
 		return "assay.exe"
 	}
 	return "assay"
+}
+
+// libassay is the name that the C library has on the platform.
+func (p platform) libassay() string {
+	switch p.os {
+	case "windows":
+		return "libassay.dll"
+	case "darwin":
+		return "libassay.dylib"
+	}
+	return "libassay.so"
 }
 
 // release is one release while it is built.
@@ -150,7 +162,12 @@ func (r *release) all(chosen []platform) error {
 			if err != nil {
 				return err
 			}
-			b := built{p, e, binary, shared}
+			b := built{platform: p, edition: e, path: binary, shared: shared}
+			if e == usual {
+				if b.library, err = r.library(p); err != nil {
+					return err
+				}
+			}
 			for _, write := range parts[e] {
 				if err := write(b); err != nil {
 					return fmt.Errorf("%s: %w", p, err)

@@ -37,7 +37,8 @@ func packed(t *testing.T) map[string][]byte {
 	}
 	var image []built
 	for _, p := range platforms {
-		b := built{p, usual, command, []file{{"LICENSE", []byte("licence"), 0o644}}}
+		b := built{platform: p, edition: usual, path: command,
+			shared: []file{{"LICENSE", []byte("licence"), 0o644}}}
 		list := built{platform: p, edition: usual, path: self}
 		if err := errors.Join(r.archive(b), r.wheel(b), r.npmBinary(b),
 			r.components(list)); err != nil {

@@ -77,8 +77,11 @@ for python in $pythons; do
   judges "wheel, CPython $version_of" "$venv/bin/assay-chat"
   judges "wheel, CPython $version_of, python -m" "$venv/bin/python" -m assay_chat
   "$venv/bin/pip" install --quiet --disable-pip-version-check pytest==8.4.2
-  TEMPLATES=$folder EXAMPLES=$PWD/ci/package/python/examples "$venv/bin/python" -m pytest -q -p no:cacheprovider ci/package/python/tests ||
+  export TEMPLATES=$folder EXAMPLES=$PWD/ci/package/python/examples
+  "$venv/bin/python" -m pytest -q -p no:cacheprovider ci/package/python/tests ||
     die "wheel, CPython $version_of: the package's tests fail"
+  ASSAY_LIBRARY='' "$venv/bin/python" -m pytest -q -p no:cacheprovider ci/package/python/tests ||
+    die "wheel, CPython $version_of: the package's tests fail by the child process"
 done
 
 # uvx takes the wheel without an environment of ours; uv itself comes from PyPI.

@@ -19,15 +19,21 @@ func (r *release) wheels(chosen []platform) error {
 		if err != nil {
 			return err
 		}
-		if err := r.wheel(built{platform: p, edition: usual, path: binary}); err != nil {
+		library, err := r.library(p)
+		if err != nil {
+			return err
+		}
+		b := built{platform: p, edition: usual, path: binary, library: library}
+		if err := r.wheel(b); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
 	return nil
 }
 
-// wheel writes the wheel of a platform (PEP 427): the Python package, the binary in it, and the two
-// commands, which run that.
+// wheel writes the wheel of a platform (PEP 427): the Python package, the binary and the library in
+// it, and the two commands, which run the binary. The library may need a newer system than the
+// wheel: the package does without it there.
 func (r *release) wheel(b built) error {
 	binary, err := b.text()
 	if err != nil {
@@ -49,6 +55,13 @@ func (r *release) wheel(b built) error {
 		}
 	}
 	files = append(files, file{"assay_chat/" + b.binary(), binary, 0o755})
+	if b.library != "" {
+		library, err := os.ReadFile(b.library)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{"assay_chat/" + b.libassay(), library, 0o755})
+	}
 	readme, err := r.read("ci/package/python/README.md")
 	if err != nil {
 		return err

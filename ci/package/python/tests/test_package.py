@@ -1,10 +1,11 @@
 """Tests of the Python package as it is installed: `make snapshot` runs them in a virtual
-environment. TEMPLATES is a folder with good.jinja and bad.jinja, an edit of it that refuses null
-content beside calls."""
+environment, by the library and by the child process. TEMPLATES is a folder with good.jinja and
+bad.jinja, an edit of it that refuses null content beside calls."""
 
 import gc
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -74,6 +75,12 @@ def test_streaming(size):
         parser.write("more")
 
 
+def test_pieces_of_a_character():
+    parser, raw = assay_chat.Template.open(GOOD).parser(), "ü\ufffd\U0001f600".encode() + b"\xff."
+    deltas = [parser.write(raw[at : at + 1]) for at in range(len(raw))]
+    assert "".join(d["content"] for piece in deltas for d in piece).startswith("ü\ufffd\U0001f600")
+
+
 def test_a_call_is_announced_before_it_is_complete():
     parser = assay_chat.Template.open(GOOD).parser()
     deltas = parser.write(CALL[: CALL.index("Zürich")])
@@ -88,6 +95,196 @@ def test_a_parser_that_is_not_closed_is_dropped():
         template.parser()
     gc.collect()
     assert template.parse("Hi").content == "Hi"
+
+
+REQUEST = {
+    "messages": [{"role": "user", "content": "Weather?"}],
+    "tools": [
+        {
+            "type": "function",
+            "function": {
+                "name": "get_weather",
+                "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+            },
+        }
+    ],
+}
+
+
+def test_what_reads():
+    """The library, unless the caller wants none."""
+    assert (assay_chat.library() is None) == (os.environ.get("ASSAY_LIBRARY") == "")
+
+
+def test_open():
+    for path in ("missing.jinja", TEMPLATES):  # nothing, and a folder that is no model's
+        with pytest.raises(assay_chat.AssayError) as caught:
+            assay_chat.Template.open(path)
+        assert caught.value.kind == "template", caught.value
+    template = assay_chat.Template.open(GOOD)
+    assert template.text == GOOD.read_text() and template.name == str(GOOD)
+
+
+def test_plan():
+    plan = assay_chat.Template.open(GOOD).prepare(REQUEST)
+    assert "Weather?" in plan.prompt and "<|im_end|>" in "".join(plan.stops + plan.preserved)
+    assert plan.lazy and plan.triggers[0].call and "tool_call" in plan.triggers[0].text
+    raw = plan.prompt.encode()
+    theirs = [s for s in plan.segments() if s.path == "messages[0].content"]
+    assert [raw[s.offset :][: s.size] for s in theirs] == [b"Weather?"]
+    assert theirs[0].role == "user" and theirs[0].turn == 0 and not theirs[0].own
+    assert sum(s.size for s in plan.segments()) == len(raw)
+    for language in ("lazy-gbnf", "gbnf", "ebnf", "lark"):
+        assert "get_weather" in plan.grammar(language), language
+    assert "get_weather" in json.dumps(json.loads(plan.grammar("structural-tag")))
+    with pytest.raises(assay_chat.AssayError) as caught:
+        plan.grammar("klingon")
+    assert caught.value.kind == "request" and "lark" in str(caught.value)
+    assert [plan.parser().write("Hi") for _ in range(2)] == [[{"content": "Hi"}]] * 2
+
+
+def test_a_prompt_that_is_rendered():
+    template = assay_chat.Template.open(GOOD)
+    assert template.format()["header"] == "<|im_start|>assistant\n"
+    plan = template.prepare(REQUEST, prefill="Hel")
+    assert plan.prompt == "" and plan.parser().write("lo") == [{"content": "lo"}]
+
+
+TOKENIZER = {
+    "added_tokens": [
+        {"id": 7, "content": "<tool_call>", "special": False},
+        {"id": 8, "content": "</tool_call>", "special": False},
+    ],
+    "model": {
+        "type": "BPE",
+        "vocab": {
+            "<tool": 20,
+            "_call>": 21,
+            '{"name":"get_weather",': 22,
+            '"arguments":{"city":"Z\u00c3': 23,
+            '\u00bcrich"}}': 24,
+        },
+    },
+    "decoder": {"type": "ByteLevel"},
+}
+
+
+def test_tokens(tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(TOKENIZER))
+    vocabulary = assay_chat.Vocabulary.open(tmp_path)
+    parser = assay_chat.Template.open(GOOD, vocabulary=vocabulary).prepare(REQUEST).parser()
+    for ids in ([20, 21], [7, 22, 23], [24, 8]):
+        parser.write_tokens(ids)
+    for ids in ([99], [-1], [1 << 40]):
+        with pytest.raises(assay_chat.AssayError) as caught:
+            parser.write_tokens(ids)
+        assert caught.value.kind == "request" and "token" in str(caught.value)
+    answer = parser.close()
+    assert answer.content == "<tool_call>"
+    assert json.loads(answer.tool_calls[0]["function"]["arguments"]) == {"city": "Zürich"}
+    with pytest.raises(assay_chat.AssayError) as caught:
+        assay_chat.Template.open(GOOD).prepare(REQUEST).parser().write_tokens([20])
+    assert caught.value.kind == "request"
+
+
+def test_many(tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(TOKENIZER))
+    vocabulary = assay_chat.Vocabulary.open(tmp_path)
+    plan = assay_chat.Template.open(GOOD, vocabulary=vocabulary).prepare(REQUEST)
+    parsers = [plan.parser() for _ in range(6)]
+    parsers[3].close()
+    pieces = ["Hi", "Grüezi".encode(), "", "late", [20, 21], CALL]
+    results = assay_chat.write_many(parsers, pieces)
+    assert results[:3] == [[{"content": "Hi"}], [{"content": "Grüezi"}], []]
+    assert isinstance(results[3], assay_chat.AssayError) and results[3].kind == "finished"
+    assert results[4] == [{"content": "<tool_call>"}]
+    assert "get_weather" in json.dumps(results[5])
+    assert assay_chat.write_many([], []) == []
+    with pytest.raises(assay_chat.AssayError):
+        assay_chat.write_many(parsers, ["one"])
+
+
+def test_errors():
+    with pytest.raises(assay_chat.AssayError) as caught:
+        assay_chat.Template("a\n{% if %}", "mine.jinja").prepare(REQUEST)
+    error = caught.value
+    assert (error.kind, error.offset, error.line, error.column) == ("template", 8, 2, 7)
+    assert "mine.jinja:2:7" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.kind, str(again), again.line) == ("template", str(error), 2)
+    plain = assay_chat.Template("{% for m in messages %}{{ m.content }}{% endfor %}")
+    with pytest.raises(assay_chat.AssayError) as caught:
+        plain.prepare(REQUEST)
+    assert caught.value.kind == "unverified"
+    assert plain.prepare(REQUEST, insist=True).parser().write("Hi") == [{"content": "Hi"}]
+    for options in ({"tolerances": {"fly": True}}, {"incomplete": "fly"}, {"fallbacks": ["fly"]}):
+        with pytest.raises(assay_chat.AssayError):
+            assay_chat.Template.open(GOOD).prepare(REQUEST, **options)
+    with pytest.raises(assay_chat.AssayError) as caught:
+        assay_chat.Template.open(GOOD).parser().close("tired")
+    assert caught.value.kind == "request"
+
+
+def test_pickle():
+    template = pickle.loads(pickle.dumps(assay_chat.Template.open(GOOD)))
+    assert template == assay_chat.Template.open(GOOD) and template.parse("Hi").content == "Hi"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_fork():
+    """A child of a process that has the library gets an error, with the remedy; the child process
+    is started anew."""
+    template = assay_chat.Template.open(GOOD)
+    parser, wanted = template.parser(), "forked" if assay_chat.library() else "internal"
+    child = os.fork()
+    if child == 0:
+        try:
+            try:
+                parser.write("Hi")
+            except assay_chat.AssayError as error:
+                os._exit(0 if error.kind == wanted else 3)
+            os._exit(4)
+        finally:
+            os._exit(5)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert parser.write("Hi") == [{"content": "Hi"}]
+
+
+def test_threads():
+    plan, wrong = assay_chat.Template.open(GOOD).prepare(REQUEST), []
+    one = plan.parser()  # of all threads
+
+    def work():
+        for _ in range(20):
+            parser = plan.parser()
+            for at in range(0, len(CALL), 3):
+                parser.write(CALL[at : at + 3])
+                one.write("word ")
+            if parser.close().content != "Hi":
+                wrong.append(parser)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and one.close().content.count("word") == 8 * 20 * len(range(0, len(CALL), 3))
+
+
+def test_commands(tmp_path):
+    fixed = assay_chat.fix(BAD)
+    assert fixed.ok and fixed.patches[0].rules == ["A012"] and "+++" in fixed.patches[0].diff
+    text = assay_chat.Template(BAD.read_text(), eos="<|im_end|>")
+    assert assay_chat.fix(text).patches[0].kind == fixed.patches[0].kind
+    tagged = assay_chat.train(GOOD)
+    assert tagged.status == "placed" and not tagged.tagged and "{% generation %}" in tagged.diff
+    assert json.loads(assay_chat.emit("format", GOOD))["header"]
+    assert "get_weather" in assay_chat.emit("gbnf", GOOD, REQUEST)
+    rule = assay_chat.explain("A012")
+    assert rule.name == "null-content-printed" and rule.damage and rule.fix
+    for call in (lambda: assay_chat.explain("A0"), lambda: assay_chat.fix("missing.jinja")):
+        with pytest.raises(assay_chat.AssayError):
+            call()
 
 
 def test_process():
