@@ -29,7 +29,7 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 					return subject.OpenAll(name, nil)
 				},
 				Find: findAll, Check: judged, Limits: limits.Limits, Tight: untrusted,
-				Tokenizer: openTokenizer, Grammars: grammars(),
+				Vocabulary: tokenizer.Vocabulary, Texts: tokenizer.Texts, Grammars: grammars(),
 			})
 			return answerLines(s, c.stdin, c.data())
 		}
@@ -45,17 +45,6 @@ func grammars() map[string]func(*engine.Plan, *engine.Vocabulary) (string, error
 		}
 	}
 	return all
-}
-
-// openTokenizer reads a tokeniser. Files that name the added tokens alone have no texts.
-func openTokenizer(path string) (t pipe.Tokenizer, err error) {
-	if t.Vocabulary, err = tokenizer.Vocabulary(path); err != nil {
-		return t, err
-	}
-	if t.Texts, err = tokenizer.Texts(path); errors.Is(err, tokenizer.ErrNoTexts) {
-		err = nil
-	}
-	return t, err
 }
 
 // findAll names the contents of a folder, as the arguments of check do.

@@ -309,11 +309,11 @@ func (s *Service) written(plan *engine.Plan, r *request) (string, error) {
 		return "", wrong("there is no language %q; there are %s", r.Language,
 			strings.Join(append(slices.Sorted(maps.Keys(s.o.Grammars)), lazily), ", "))
 	}
-	tokenizer, err := s.tokenizer(r.Template)
+	known, err := s.tokenizer(r.Template)
 	if err != nil {
 		return "", err
 	}
-	grammar, err := write(plan, tokenizer.Vocabulary)
+	grammar, err := write(plan, known.vocabulary)
 	if err != nil {
 		return "", failed("language", err)
 	}

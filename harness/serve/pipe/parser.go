@@ -6,14 +6,13 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/vocab"
 )
 
 // parser is a parser that is open.
 type parser struct {
 	plan   *engine.Plan
 	parser *engine.Parser
-	texts  *vocab.Texts // of the tokens; nil where the template came without them
+	tokenizer
 }
 
 // Prepared is the answer of prepare.
@@ -56,12 +55,12 @@ func (s *Service) open(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokenizer, err := s.tokenizer(r.Template)
+	known, err := s.tokenizer(r.Template)
 	if err != nil {
 		return nil, err
 	}
 	s.last++
-	s.parsers[s.last] = &parser{plan, plan.NewParser(), tokenizer.Texts}
+	s.parsers[s.last] = &parser{plan, plan.NewParser(), known}
 	return Opened{s.last, preparedOf(plan)}, nil
 }
 
@@ -95,8 +94,11 @@ func (s *Service) write(r *request) (any, error) {
 		}
 		deltas = p.parser.Write(piece)
 	} else {
+		if p.why != nil {
+			return nil, failed("request", p.why)
+		}
 		if p.texts == nil {
-			return nil, wrong(`"ids" needs a template with a "tokenizer" that spells its tokens`)
+			return nil, wrong(`"ids" needs a template with a "tokenizer"`)
 		}
 		tokens := make([]engine.Token, len(r.IDs))
 		for i, id := range r.IDs {

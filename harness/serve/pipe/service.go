@@ -63,8 +63,10 @@ type Options struct {
 	Open func(name string) ([]subject.Source, error)
 	// Find names the templates below a folder, each as a name for Open; nil: there are no folders.
 	Find func(dir string) ([]string, error)
-	// Tokenizer reads the tokeniser that a request names; nil: there are none.
-	Tokenizer func(path string) (Tokenizer, error)
+	// Vocabulary and Texts read the tokeniser that a request names: its added tokens, and the bytes
+	// of all; nil: there are none.
+	Vocabulary func(path string) (*engine.Vocabulary, error)
+	Texts      func(path string) (*vocab.Texts, error)
 	// Grammars write the grammar of whole answers, by the names of their languages. The
 	// vocabulary is nil where the template came without a tokeniser.
 	Grammars map[string]func(*engine.Plan, *engine.Vocabulary) (string, error)
@@ -74,10 +76,11 @@ type Options struct {
 	Tight  engine.Limits // the same for requests with "untrusted": true
 }
 
-// Tokenizer is what a template's tokeniser tells: its added tokens, and the bytes of all.
-type Tokenizer struct {
-	Vocabulary *engine.Vocabulary
-	Texts      *vocab.Texts // nil where the file spells no tokens
+// tokenizer is what a template's tokeniser tells. The zero value is none.
+type tokenizer struct {
+	vocabulary *engine.Vocabulary
+	texts      *vocab.Texts
+	why        error // there are no texts
 }
 
 // Service answers requests. It belongs to one client and is not safe for concurrent use.
@@ -86,7 +89,7 @@ type Service struct {
 	o          Options
 	kept       map[string]*engine.Template
 	given      map[string]subject.Source // of a page, with the limits that they have already
-	tokenizers map[string]Tokenizer      // by their paths
+	tokenizers map[string]tokenizer      // by their paths
 	parsers    map[int]*parser
 	last       int // number of the parser that was opened last
 }
@@ -95,7 +98,7 @@ type Service struct {
 // since templates are kept between requests.
 func New(ctx context.Context, o Options) *Service {
 	return &Service{ctx: ctx, o: o, kept: map[string]*engine.Template{},
-		tokenizers: map[string]Tokenizer{}, parsers: map[int]*parser{}}
+		tokenizers: map[string]tokenizer{}, parsers: map[int]*parser{}}
 }
 
 // request is a request with the fields of all operations.
@@ -295,12 +298,12 @@ func (s *Service) sources(r *request, field string, ref *reference) ([]subject.S
 			all[i] = all[i].WithTokens(bos, eos)
 		}
 	}
-	tokenizer, err := s.tokenizer(ref)
+	known, err := s.tokenizer(ref)
 	if err != nil {
 		return nil, err
 	}
 	return subject.With(s.ctx, all, engine.Options{Limits: s.limits(r),
-		Vocabulary: tokenizer.Vocabulary}), nil
+		Vocabulary: known.vocabulary}), nil
 }
 
 // source is the first of the templates that a reference names.
@@ -345,21 +348,21 @@ func (s *Service) template(r *request) (*engine.Template, error) {
 	return t, nil
 }
 
-// tokenizer returns the tokeniser of a reference, the zero value where it names none.
-func (s *Service) tokenizer(ref *reference) (Tokenizer, error) {
+// tokenizer returns the tokeniser of a reference.
+func (s *Service) tokenizer(ref *reference) (t tokenizer, err error) {
 	if ref.Tokenizer == "" {
-		return Tokenizer{}, nil
+		return t, nil
 	}
 	if t, ok := s.tokenizers[ref.Tokenizer]; ok {
 		return t, nil
 	}
-	if s.o.Tokenizer == nil {
-		return Tokenizer{}, wrong("this service reads no tokenizers")
+	if s.o.Vocabulary == nil {
+		return t, wrong("this service reads no tokenizers")
 	}
-	t, err := s.o.Tokenizer(ref.Tokenizer)
-	if err != nil {
+	if t.vocabulary, err = s.o.Vocabulary(ref.Tokenizer); err != nil {
 		return t, failed("template", err)
 	}
+	t.texts, t.why = s.o.Texts(ref.Tokenizer)
 	if len(s.tokenizers) >= maxKept {
 		clear(s.tokenizers)
 	}
