@@ -84,8 +84,9 @@ func (r *release) library(p platform) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, r.goBuild("./cmd/libassay", []string{"CGO_ENABLED=1", "GOFLAGS=", "CC=" + compiler},
-		"-tags=libassay", "-buildmode=c-shared", "-ldflags", "-s -w", "-o", path)
+	env := []string{"CGO_ENABLED=1", "GOFLAGS=", "CC=" + compiler}
+	return path, r.goBuild("./cmd/libassay", env, "-tags=libassay", "-buildmode=c-shared",
+		"-ldflags", "-s -w", "-o", path)
 }
 
 // shared returns the files that every archive has beside the binary: licence, notice, README, and

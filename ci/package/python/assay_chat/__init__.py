@@ -312,7 +312,7 @@ class Template:
         """Return the template of a file or a model folder; of several the one for requests with
         tools. What cannot be read raises an :class:`AssayError` of the kind ``template``."""
         file = os.fspath(path)
-        found = shared.ask("source", template={"file": file})
+        found = shared.ask("source", template={"file": shared.path(file)})
         known = not found["stand_ins"]
         return cls(
             text=found["text"],
@@ -337,7 +337,7 @@ class Template:
 
     def _reference(self) -> dict[str, Any]:
         if self.file is not None:
-            reference: dict[str, Any] = {"file": self.file}
+            reference: dict[str, Any] = {"file": shared.path(self.file)}
         else:
             reference = {"text": self.text, "name": self.name}
         if self.vocabulary is not None:
@@ -538,7 +538,7 @@ def write_many(
 
 def _reference(template: AnyTemplate) -> dict[str, Any]:
     return (
-        template._reference() if isinstance(template, Template) else {"file": os.fspath(template)}
+        template._reference() if isinstance(template, Template) else {"file": shared.path(template)}
     )
 
 
@@ -610,7 +610,7 @@ def analyze(template: AnyTemplate) -> Analysis:
 
 def find(folder: str | os.PathLike[str]) -> list[str]:
     """Return the paths of the templates below a folder: Jinja files, model folders, GGUF files."""
-    return shared.ask("find", dir=os.fspath(folder))["files"] or []
+    return shared.ask("find", dir=shared.path(folder))["files"] or []
 
 
 @contextmanager

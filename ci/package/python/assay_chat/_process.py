@@ -33,7 +33,7 @@ class Process:
         self._command = [binary(), "pipe", *arguments]
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._pid = 0
+        self._pid, self._folder = 0, ""
         self.generation = 0
         """Grows with every start of the process: parsers of an earlier one are gone."""
         self.unwanted: deque[int] = deque()
@@ -50,7 +50,7 @@ class Process:
             )
         except OSError as error:
             raise _unstartable(error) from error
-        self._pid = os.getpid()
+        self._pid, self._folder = os.getpid(), os.getcwd()
         self.generation += 1
         self.unwanted.clear()
         return self._process
@@ -86,6 +86,13 @@ class Process:
         if not line:
             raise AssayError("internal", f"assay pipe ended with status {process.wait()}")
         return line
+
+    def path(self, path: str | os.PathLike[str]) -> str:
+        """Return a path as the process has to be given it: it works in the folder in which it was
+        started."""
+        if self.running and self._folder != os.getcwd():
+            return os.path.abspath(path)
+        return os.fspath(path)
 
     @property
     def running(self) -> bool:

@@ -343,6 +343,29 @@ def test_examples():
     assert "5 passed" in run.stdout, run.stdout
 
 
+def test_page(tmp_path, monkeypatch, capsys):
+    """What docs/python.md shows."""
+    page = (EXAMPLES.parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = [block.split("```")[0] for block in page.split("```python\n")[1:]]
+    for name in ("chat_template.jinja", "old.jinja", "new.jinja"):
+        (tmp_path / name).write_text(BAD.read_text())
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "tokenizer.json").write_text(json.dumps(TOKENIZER))
+    monkeypatch.chdir(tmp_path)
+    sent = []
+    names = {
+        **REQUEST,
+        "send": sent.append,
+        "generate": lambda prompt, stop: [CALL[:9], CALL[9:].encode()],
+        "generate_ids": lambda prompt: [[7, 22], [23, 24, 8]],
+    }
+    for block in blocks:
+        exec(block, names)
+    assert len(blocks) == 4 and json.dumps(sent).count('"name": "get_weather"') == 2
+    printed = capsys.readouterr().out
+    assert "A012" in printed and "identical" in printed and "generation" in printed
+
+
 def test_transformers_script():
     """The script's part that streams, with a model that puts out the expected text: loading one is
     transformers' affair."""
