@@ -323,6 +323,10 @@ picks: hub ## have SGLang pick its parsers for the Hub's templates: PART=1 to 5 
 	@ci/engines/setup.sh sglang
 	$(GO) run ./cmd/assay engines pick --engine sglang --known ci/known/sglang-picks.txt $$(ls .deps/hub/*.jinja | awk -v part="$(PART)" 'part == "" || NR % 5 == part - 1')
 
+.PHONY: vllm
+vllm: hub ## serve the corpus and 40 templates of the Hub by vLLM's classes with assay_chat.vllm
+	@GO="$(GO)" ci/engines/vllm/test.sh
+
 .PHONY: grammars
 grammars: ## have xgrammar and llguidance judge turns by our grammars: TURNS=10000 SEED=1
 	@ci/engines/setup.sh grammars

@@ -1,4 +1,7 @@
-"""vLLM's parsers, called as its server calls them, with torch stood in for (stub.py)."""
+"""vLLM's parsers, called as its server calls them, with torch stood in for (stub.py).
+
+With --assay they are those of assay_chat.vllm, registered as vLLM's own plugin loader does it.
+"""
 
 import importlib.util
 import os
@@ -31,7 +34,15 @@ from vllm.reasoning import ReasoningParserManager  # noqa: E402
 from vllm.tool_parsers import ToolParserManager  # noqa: E402
 
 
+OURS = "--assay" in sys.argv
+if OURS:
+    ToolParserManager.import_tool_parser("assay_chat.vllm")
+
+
 def describe(_):
+    if OURS:
+        return {"engine": "assay-vllm", "version": _package.__version__, "by_template": True,
+                "streams": True}  # fmt: skip
     return {
         "engine": "vllm",
         "version": _package.__version__,
@@ -74,8 +85,8 @@ class ByteTokenizer(PreTrainedTokenizerFast):
 _tokenizers = {}
 
 
-def tokenizer(special):
-    key = tuple(special)
+def tokenizer(special, template=None, bos=None, eos=None):
+    key = (*special, template, bos, eos)
     if key not in _tokenizers:
         alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
         raw = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
@@ -83,7 +94,10 @@ def tokenizer(special):
         raw.decoder = decoders.ByteLevel()
         raw.add_tokens([AddedToken(t, normalized=False) for t in special])
         raw.add_special_tokens([AddedToken("<|assay-eos|>", special=True)])
-        _tokenizers[key] = ByteTokenizer(tokenizer_object=raw, eos_token="<|assay-eos|>")
+        _tokenizers[key] = ByteTokenizer(
+            tokenizer_object=raw, bos_token=bos, eos_token=eos or "<|assay-eos|>"
+        )
+        _tokenizers[key].chat_template = template
     return _tokenizers[key]
 
 
@@ -96,7 +110,7 @@ def parser(r, tools):
     A parser may demand tokens that its model's tokeniser has and the template does not write, such
     as <|python_tag|>. Where its constructor fails, it gets the tokens that it looked up in vain.
     """
-    names = r.get("parser") or {}
+    names = {"tool": "assay", "reasoning": "assay"} if OURS else r.get("parser") or {}
     key = (names.get("tool"), names.get("reasoning"))
     if key not in _classes:
         _classes[key] = ParserManager.get_parser(
@@ -109,7 +123,8 @@ def parser(r, tools):
     extra = _demanded.setdefault((key, tuple(special)), [])
     options = {"chat_template_kwargs": r["request"].get("chat_template_kwargs") or {}}
     while True:
-        tok = tokenizer(special + extra)
+        tok = tokenizer(special + extra, r["template"], r.get("bos"), r.get("eos")) if OURS else \
+            tokenizer(special + extra)  # fmt: skip
         if cls is None:
             return None, tok
         tok.get_vocab().missed.clear()
@@ -127,6 +142,15 @@ def parse(r):
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     if tools:
         body["tools"], body["tool_choice"] = tools, "auto"
+    if OURS:  # reads more of the request: a prompt that ends in a tool's result is rendered again
+        body["messages"] = r["request"]["messages"]
+        body["continue_final_message"] = bool(r["request"].get("continue_final_message"))
+        body["add_generation_prompt"] = not body["continue_final_message"]
+        body["response_format"] = r["request"].get("response_format")
+        if schema := r["request"].get("json_schema"):
+            body["response_format"] = {
+                "type": "json_schema", "json_schema": {"name": "s", "schema": schema}
+            }  # fmt: skip
     body["chat_template_kwargs"] = r["request"].get("chat_template_kwargs") or {}
     request = ChatCompletionRequest(**body)
     try:
