@@ -77,7 +77,7 @@ class _Model:
     def prove(self) -> None:
         """Raise an error where calls are not proven to be read."""
         if not self.proven:
-            self.prepare(_request({}, tools=[_TOOL]))
+            self.prepare(_request({}, tools=[_TOOL]), prefill="")
             self.proven = True
 
     def prepare(self, request: dict[str, Any], **options: Any) -> Plan:
