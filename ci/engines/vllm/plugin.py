@@ -139,7 +139,10 @@ def test_start():
 
 def test_pairs():
     """Each of the two parsers alone, and both."""
-    tok, output = family("qwen3", "<think>", "</think>"), "<think>\nhm\n</think>\n\nI look.\n" + CALL
+    tok, output = (
+        family("qwen3", "<think>", "</think>"),
+        "<think>\nhm\n</think>\n\nI look.\n" + CALL,
+    )
     for read in (whole, stream):
         asked = request(tools=[WEATHER], tool_choice="auto")
         reasoning, content, calls = read(tok, parser_cls(tok), output, asked, PROMPT)
@@ -148,7 +151,9 @@ def test_pairs():
         assert json.loads(calls[0]["arguments"]) == {"city": "Oslo"}
         reasoning, content, calls = read(tok, parser_cls(tok, tool=None), output, asked, PROMPT)
         assert reasoning == "hm" and "<tool_call>" in content and not calls, (read, content)
-        reasoning, content, calls = read(tok, parser_cls(tok, reasoning=None), output, asked, PROMPT)
+        reasoning, content, calls = read(
+            tok, parser_cls(tok, reasoning=None), output, asked, PROMPT
+        )
         assert not reasoning and "<think>" in content and len(calls) == 1, (read, content)
         asked = request(tools=[WEATHER], tool_choice="none")
         reasoning, content, calls = read(tok, parser_cls(tok), output, asked, PROMPT)
@@ -163,8 +168,13 @@ def test_prompt():
         asked = request(tools=[WEATHER])
         assert read(tok, parser_cls(tok), "hm", asked, closed) == ("", "hm", [])
         opened = PROMPT + "<think>\n"
-        got = read(tok, parser_cls(tok), "hm\n</think>\n\nHi", request(
-            tools=[WEATHER], continue_final_message=True, add_generation_prompt=False), opened)
+        got = read(
+            tok,
+            parser_cls(tok),
+            "hm\n</think>\n\nHi",
+            request(tools=[WEATHER], continue_final_message=True, add_generation_prompt=False),
+            opened,
+        )
         assert got == ("hm", "Hi", []), (read, got)
 
 

@@ -662,9 +662,7 @@ def train(template: AnyTemplate) -> Training:
     return Training(told["status"], told["tagged"], told.get("diff", ""), told["untagged"] or [])
 
 
-def emit(
-    target: Target, template: AnyTemplate, request: Mapping[str, Any] | None = None
-) -> str:
+def emit(target: Target, template: AnyTemplate, request: Mapping[str, Any] | None = None) -> str:
     """Write a template's output format, or the grammar of the answers to a request, for another
     engine."""
     arguments: list[str] = [target]

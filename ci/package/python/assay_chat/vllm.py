@@ -400,9 +400,7 @@ class AssayToolParser(ToolParser):
             request.text = None
         return request
 
-    def extract_tool_calls(
-        self, model_output: str, request: Any
-    ) -> ExtractedToolCallInformation:
+    def extract_tool_calls(self, model_output: str, request: Any) -> ExtractedToolCallInformation:
         answer = self.turn.read(model_output, request)
         calls = [
             ToolCall(

@@ -230,6 +230,7 @@ def test_pickle():
     assert template == assay_chat.Template.open(GOOD) and template.parse("Hi").content == "Hi"
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of fork beside threads
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_fork():
     """A child of a process that has the library gets an error, with the remedy; the child process
