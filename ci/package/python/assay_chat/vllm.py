@@ -54,7 +54,7 @@ _TOOL = {
     },
 }
 _TAIL = 256  # tokens of a prompt that are looked at first for the header of the answer
-_NEAR = 16  # tokens of an answer among which it may begin without reasoning
+_NEAR = 16  # tokens that may spell the end of reasoning
 
 
 class _Model:
@@ -310,16 +310,15 @@ class AssayReasoningParser(ReasoningParser):
         self, input_ids: Sequence[int], delta_ids: Iterable[int]
     ) -> bool:
         model = self.turn.model()
-        new = len(list(delta_ids))
-        if not model.routed and model.closes and len(input_ids) > _NEAR:
-            # Reasoning ends with its marker, unless the answer has just begun without any.
-            text = self.turn.text(input_ids[-new - _NEAR :])
-            if model.closes not in text and model.header not in text:
+        if model.closes and not model.routed:
+            new = len(list(delta_ids))
+            if model.closes not in self.turn.text(input_ids[-new - _NEAR :]):
                 return False
         return self._ended(input_ids)
 
     def _ended(self, ids: Sequence[int]) -> bool:
-        """Whether the next text of an answer is no reasoning: a letter after it is content."""
+        """Whether reasoning is over: its end was read. A model that may reason and does not is
+        not told from one that does not yet, as by vLLM's own parsers."""
         model, turn = self.turn.model(), self.turn
         if not model.thinks:
             return True
@@ -329,8 +328,11 @@ class AssayReasoningParser(ReasoningParser):
             text = turn.text(ids) if begun is None else begun
             last = max((text.rfind(end) + len(end) for end in model.ends if end in text), default=0)
             begun = model.prefill(turn.switches) + text[last:]
-        if not begun.strip() or begun.strip() == model.opens:
-            return False  # it may reason yet
+        if not model.routed:
+            return model.closes in begun
+        if not begun.strip():
+            return False
+        # The next letter would be content.
         parser = model.template.prepare(_request({}), insist=True, prefill="").parser()
         parser.write(begun + "x")
         message = parser.close().message
@@ -341,18 +343,30 @@ class AssayReasoningParser(ReasoningParser):
 
     def _end(self, ids: Sequence[int]) -> int:
         """Return how many ids it takes for reasoning to be over; all where it never is."""
-        header, text, counts = self.turn.model().header, self.turn.text, range(len(ids) + 1)
-        start = 0
+        model, text, counts = self.turn.model(), self.turn.text, range(len(ids) + 1)
+        header, start = model.header, 0
         if header and header in text(ids):  # of the answer
             last = bisect_left(counts, True, key=lambda i: header not in text(ids[i:])) - 1
             start = bisect_left(counts, True, last, key=lambda i: header in text(ids[last:i]))
-        return min(bisect_left(counts, True, start, key=lambda i: self._ended(ids[:i])), len(ids))
+        if not model.closes or model.routed:
+            over = bisect_left(counts, True, start, key=lambda i: self._ended(ids[:i]))
+            return min(over, len(ids))
+        for at in range(start, len(ids), _TAIL):
+            near = ids[at : at + _TAIL + _NEAR]
+            if model.closes in text(near):
+                return at + bisect_left(
+                    range(len(near)), True, key=lambda i: model.closes in text(near[:i])
+                )
+        return len(ids)
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         model = self.turn.model()
-        markers = {model.opens, model.closes}
+        if not model.thinks:
+            return 0
         thought = token_ids[: self._end(token_ids)]
-        return sum(self.turn.text([one]).strip() not in markers for one in thought)
+        text, encode = self.turn.text(thought), self.turn.tokenizer.encode
+        markers = [m for m in (model.opens, model.closes) if m and m in text]
+        return len(thought) - sum(len(encode(m, add_special_tokens=False)) for m in markers)
 
 
 class AssayToolParser(ToolParser):
