@@ -256,7 +256,6 @@ var faults = []fault{
 	{"A148", chat, "{% if message.reasoning_content %}", "{% set ns = namespace(first=-1) %}{% for m in messages %}{% if m.role == 'user' and ns.first < 0 %}{% set ns.first = loop.index0 %}{% endif %}{% endfor %}{% if message.reasoning_content and loop.index0 > ns.first %}", "{{ message.reasoning_content"},
 	{"A149", chat, contents, strings.NewReplacer(result, "{{ message.content + '' }}", stretch("{% if message.content is string %}", "\n{%- for call in"), "{{ (message.content or '') + '' }}").Replace(contents), "(message.content or '') + ''"},
 	{"A075", chat, "{% if message.content is string %}", "{% if message.role == 'user' %}{{ message.content + '' }}{% elif message.content is string %}", "message.content + ''"},
-	{"A150", chat, "<call>", "{{ '' if loop.first else '\\n' }}<call>", "<call>"},
 	{"A019", chat, "<|{{ message.role }}|>\n", "<|{{ message.role }}|>{{ '' if message.tool_calls and not message.content else '\\n' }}", "{%- if add_generation_prompt %}<|assistant|>\n"},
 	{"A082 A063", chat, "{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}", "<tools>{{ '\\n' }}{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}</tools>{% if messages[0].role == 'system' and messages[0].content is string %}{{ messages[0].content }}{% endif %}", "messages[0].content }}"},
 	{"A080", chat, toResult, strings.Replace(toResult, "<|system|>\n", "<|system|>\nA result stands here:\n<|result_start|>...<|result_end|>\n", 1) + "\n<|result_start|>", "<|result_start|>"},

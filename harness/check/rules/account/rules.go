@@ -15,4 +15,5 @@ var Rules = []*probe.Rule{
 	StartMissing,
 	MarkerSpeltTwice,
 	IndentationPrinted,
+	LineFeedLost,
 }

@@ -21,7 +21,7 @@ var CallsJoined = &probe.Rule{
 		Fix: "Write the separator before every call but the first.",
 	},
 	Group:      probe.GroupLint,
-	Supersedes: []string{"A150"},
+	Supersedes: []string{"A180"},
 	Find:       checkJoined,
 }
 

@@ -24,5 +24,4 @@ var Rules = []*probe.Rule{
 	TextBesideCallDropped,
 	TextBesideCallLost,
 	PromptForbidsCalls,
-	CallInLine,
 }

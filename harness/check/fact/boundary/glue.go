@@ -1,0 +1,283 @@
+package boundary
+
+import (
+	"maps"
+
+	"github.com/goassay/assay/harness/check/fact/markup"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/conversation"
+)
+
+// Glue is a place where two pieces stand in one line, and a line feed parts each of them, or one,
+// from all its other neighbours.
+type Glue struct {
+	Join
+	Like Join // with the line feed
+}
+
+// Words name what is glued: both pieces, and the neighbour that is not.
+func (g Glue) Words() (left, right, elsewhere string) {
+	if g.Like.Right.id() == g.Right.id() {
+		return g.Left.words(), g.Right.words(), "before it after " + g.Like.Left.words()
+	}
+	return g.Left.words(), g.Right.words(), "after it before " + g.Like.Right.words()
+}
+
+// words name a piece.
+func (p Piece) words() string {
+	if p.Sort == Mark {
+		return probe.JSON(p.Name)
+	}
+	switch p.Name {
+	case "text":
+		return "the text of " + probe.Article(p.Kind.String())
+	case "reasoning":
+		return "the reasoning of " + probe.Article(p.Kind.String())
+	case "name":
+		return "the name of a result"
+	}
+	return probe.Article(p.Name)
+}
+
+// id is what makes two pieces the same: the text of a marker, or what a text is of.
+func (p Piece) id() string {
+	if p.Sort == Mark {
+		return p.Name
+	}
+	if p.said() {
+		return "\x00" + p.Name + p.Kind.String()
+	}
+	return "\x00" + p.Name
+}
+
+// said reports whether a piece is what a message says.
+func (p Piece) said() bool { return p.Sort == Text && (p.Name == "text" || p.Name == "reasoning") }
+
+// closes reports whether a marker is the other half of one before it.
+func (p Piece) closes(open Piece) bool {
+	return p.Sort == Mark && open.Sort == Mark && p.mark.Key == open.mark.Key &&
+		p.mark.Side == markup.Closing && open.mark.Side != markup.Closing
+}
+
+// pair are the joins of two pieces.
+type pair struct {
+	fed, bare, other int
+	with, without    Join // the first ones with a line feed, and with nothing between
+}
+
+// always reports whether a line feed parts the two everywhere.
+func (p *pair) always() bool { return p.fed > 0 && p.bare == 0 && p.other == 0 }
+
+// never reports whether nothing parts the two anywhere.
+func (p *pair) never() bool { return p.bare > 0 && p.fed == 0 && p.other == 0 }
+
+// joints are the pairs of a template, by both pieces, in the order in which they are met.
+type joints struct {
+	all     []*pair
+	after   map[string][]*pair // by the left piece
+	before  map[string][]*pair // by the right one
+	headers map[string]bool    // keys of markers that open turns
+	ends    map[string]int     // right before the texts of how many kinds a marker stands
+}
+
+// Glued are the places in which a line feed was lost.
+var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
+	t := joints{after: map[string][]*pair{}, before: map[string][]*pair{},
+		headers: maps.Clone(Headers(s)), ends: map[string]int{}}
+	known := map[[2]string]*pair{}
+	for _, r := range Readings.Of(s) {
+		for _, j := range r.Joins() {
+			key := [2]string{j.Left.id(), j.Right.id()}
+			p := known[key]
+			if p == nil {
+				p = &pair{}
+				known[key] = p
+				t.all = append(t.all, p)
+				t.after[key[0]] = append(t.after[key[0]], p)
+				t.before[key[1]] = append(t.before[key[1]], p)
+				p.with, p.without = j, j
+			}
+			switch {
+			case j.fed():
+				if p.fed++; p.fed == 1 {
+					p.with = j
+				}
+			case j.bare():
+				if p.bare++; p.bare == 1 {
+					p.without = j
+				}
+			default:
+				p.other++
+			}
+		}
+	}
+	for _, p := range t.all {
+		left, right := p.with.Left, p.with.Right
+		if left.Sort != Mark || right.Name != "text" {
+			continue
+		}
+		t.ends[left.id()]++
+		if right.Kind == conversation.Question && left.mark.Side != markup.Closing {
+			t.headers[left.mark.Key] = true
+		}
+	}
+	var found []Glue
+	for _, p := range t.all {
+		if !p.never() {
+			continue
+		}
+		if like, ok := t.lost(p); ok {
+			found = append(found, Glue{p.without, like.with})
+		}
+	}
+	return found
+})
+
+// lost returns a pair with a line feed that shows that another one lacks it.
+func (t *joints) lost(p *pair) (like *pair, ok bool) {
+	left, right := p.without.Left, p.without.Right
+	if right.closes(left) {
+		return nil, false // an empty element
+	}
+	switch {
+	case t.opens(right) || right.mark.Side == markup.Closing && right.Sort == Mark:
+		like, ok = t.sibling(p)
+	case right.Sort == Mark:
+		if like, ok = t.sides(p); !ok {
+			like, ok = t.item(p)
+		}
+	}
+	if !ok {
+		like, ok = t.element(p)
+	}
+	if !ok && left.Sort == Mark {
+		like, ok = t.header(p)
+	}
+	return like, ok
+}
+
+// opens reports whether a marker opens a turn.
+func (t *joints) opens(p Piece) bool {
+	return p.Sort == Mark && p.mark.Side != markup.Closing && t.headers[p.mark.Key]
+}
+
+// all reports whether a line feed parts all pairs but one, and returns the first of them.
+func (t *joints) others(pairs []*pair, but *pair, of func(*pair) bool) (first *pair, n int, all bool) {
+	for _, p := range pairs {
+		if p == but || of != nil && !of(p) {
+			continue
+		}
+		if !p.always() {
+			return nil, 0, false
+		}
+		if n++; first == nil {
+			first = p
+		}
+	}
+	return first, n, true
+}
+
+// sides asks whether each of two markers has a line feed beside all its other neighbours.
+func (t *joints) sides(p *pair) (*pair, bool) {
+	if p.without.Left.Sort != Mark {
+		return nil, false
+	}
+	_, n, all := t.others(t.after[p.without.Left.id()], p, nil)
+	like, m, also := t.others(t.before[p.without.Right.id()], p, nil)
+	return like, all && also && n > 0 && m > 0
+}
+
+// sibling asks whether a line feed parts the same marker from the texts of other messages.
+func (t *joints) sibling(p *pair) (*pair, bool) {
+	left := p.without.Left
+	if !left.said() {
+		return nil, false
+	}
+	like, n, all := t.others(t.before[p.without.Right.id()], p, func(o *pair) bool {
+		return o.without.Left.said() && o.without.Left.Name == left.Name
+	})
+	return like, all && (n > 1 || n == 1 && left.Name == "reasoning")
+}
+
+// item asks whether the opener of an item, such as a call, begins a line after all else.
+func (t *joints) item(p *pair) (*pair, bool) {
+	left, right := p.without.Left, p.without.Right
+	like, n, all := t.others(t.before[right.id()], p, nil)
+	switch {
+	case left.Sort == Text:
+		return like, all && n > 1
+	case !left.closes(right):
+		return nil, false
+	case all && n > 0:
+		for _, o := range t.before[right.id()] {
+			if o != p && t.shows(o) {
+				return o, true
+			}
+		}
+	}
+	like, n, all = t.others(t.after[left.id()], p, nil)
+	return like, all && n > 0 && t.listed(left)
+}
+
+// shows reports whether the line feed of a pair is not that of its left piece: one that stands after
+// a header everywhere shows nothing about what follows.
+func (t *joints) shows(p *pair) bool {
+	if p.without.Left.Sort == Text {
+		return true
+	}
+	_, _, all := t.others(t.after[p.without.Left.id()], p, nil)
+	return !all
+}
+
+// listed reports whether a line feed stands between the items of all other lists.
+func (t *joints) listed(but Piece) bool {
+	n := 0
+	for _, p := range t.all {
+		if p.with.Left.closes(p.with.Right) && p.with.Left.id() != but.id() {
+			if !p.always() {
+				return false
+			}
+			n++
+		}
+	}
+	return n > 0
+}
+
+// element asks whether the items of an element stand in lines of their own, and the first of them,
+// or the end of the element, does not.
+func (t *joints) element(p *pair) (*pair, bool) {
+	left, right := p.without.Left, p.without.Right
+	for _, between := range t.all {
+		last, next := between.with.Left, between.with.Right
+		if !between.always() || !(last.closes(next) || last.id() == next.id() && last.Sort == Text &&
+			!last.said()) {
+			continue
+		}
+		switch {
+		case right.id() == next.id() && left.Sort == Mark && !t.opens(left): // it is the first item
+			for _, o := range t.after[last.id()] {
+				if o.with.Right.closes(left) && o.always() {
+					return o, true
+				}
+			}
+		case left.id() == last.id() && right.Sort == Mark: // it is the last one
+			for _, o := range t.before[next.id()] {
+				if right.closes(o.with.Left) && !t.opens(o.with.Left) && o.always() {
+					return o, true
+				}
+			}
+		}
+	}
+	return nil, false
+}
+
+// header asks whether a line feed follows the header of a turn before everything else.
+func (t *joints) header(p *pair) (*pair, bool) {
+	left, right := p.without.Left, p.without.Right
+	if !t.opens(left) && t.ends[left.id()] < 2 ||
+		right.Sort == Mark && (t.opens(right) || right.mark.Side == markup.Closing) {
+		return nil, false
+	}
+	like, n, all := t.others(t.after[left.id()], p, nil)
+	return like, all && n > 1
+}

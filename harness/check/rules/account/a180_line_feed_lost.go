@@ -1,0 +1,40 @@
+package account
+
+import (
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
+)
+
+// LineFeedLost is the rule A180: two parts of the prompt stand in one line, and a line feed parts
+// them from everything else that stands there.
+var LineFeedLost = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A180", Name: "line-feed-lost", Severity: rule.Warning, Harm: rule.Glued,
+		Short: "Two parts of the prompt stand in one line, and a line feed parts them from " +
+			"everything else that stands there.",
+		Damage: "A call sticks to the name of the role, to the text before it or to the call " +
+			"before it: other tokens than in training, and the model learns to write it so.",
+		Fix: "Write the line feed in this place, too, or nowhere; look for a minus sign in a " +
+			"tag, and for loop.first where there is a text before the loop.",
+	},
+	Group: probe.GroupLint,
+	Find:  findLineFeedLost,
+}
+
+func findLineFeedLost(s *probe.Subject, find probe.Finder) {
+	seen := map[probe.Where]bool{}
+	for _, g := range boundary.Glued.Of(s) {
+		at := probe.WrittenAt(g.In.Seen, g.Right.From)
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		left, right, elsewhere := g.Words()
+		find(at, "no line feed stands between %s and %s, as one does %s\nthe model sees: %s\n"+
+			"elsewhere: %s\nrequest: %s", left, right, elsewhere,
+			report.Quote(g.In.Seen.String, g.Right.From),
+			report.Quote(g.Like.In.Seen.String, g.Like.Right.From), g.In.Name)
+	}
+}
