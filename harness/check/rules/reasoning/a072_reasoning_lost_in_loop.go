@@ -3,6 +3,7 @@ package reasoning
 import (
 	"strings"
 
+	"github.com/goassay/assay/harness/check/fact/account"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -25,35 +26,45 @@ var ReasoningLostInLoop = &probe.Rule{
 	Find:       checkLoopReasoning,
 }
 
+// checkLoopReasoning looks at all conversations, and at the plain requests in which one call follows
+// the result of another.
 func checkLoopReasoning(s *probe.Subject, find probe.Finder) {
-	for _, t := range prompts.All.Of(s) {
+	all := prompts.All.Of(s)
+	for _, e := range account.Entries.Of(s) {
+		thoughts := 0
+		for _, m := range e.In.Messages {
+			if conversation.KindOf(m) == conversation.Call && !m.At("reasoning_content").IsNull() {
+				thoughts++
+			}
+		}
+		if thoughts > 1 {
+			t := prompts.Look(s, e.In)
+			t.Name = e.Name
+			all = append(all[:len(all):len(all)], t)
+		}
+	}
+	for _, t := range all {
 		if t.Err != nil {
 			continue
 		}
-		var gone *conversation.Leaf
+		gone := map[string]conversation.Leaf{} // by the field that it has
 		found := t.Origins()
-		leaves := t.Leaves()
-		for i, l := range leaves {
+		for _, l := range t.Leaves() {
 			switch {
 			case l.Message < 0:
 			case t.Kinds[l.Message] == conversation.Question:
-				gone = nil
-			case l.Part == conversation.Reasoning && t.Kinds[l.Message] == conversation.Call &&
-				reads(s, l.Path):
-				if _, ok := found[prompts.OriginOf(l)]; !ok {
-					gone = &leaves[i]
-				} else if gone != nil {
-					find(t.Near(gone.Text), "the reasoning of message %d is dropped, that of "+
-						"message %d is kept\nrequest: %s", gone.Message+1, l.Message+1, t.Name)
+				clear(gone)
+			case l.Part == conversation.Reasoning && t.Kinds[l.Message] == conversation.Call:
+				field := l.Path[strings.LastIndexByte(l.Path, '.'):]
+				lost, ok := gone[field]
+				if !prompts.Has(found, prompts.OriginOf(l)) {
+					gone[field] = l
+				} else if ok {
+					find(t.Near(lost.Text), "the reasoning of message %d is dropped, that of "+
+						"message %d is kept\nrequest: %s", lost.Message+1, l.Message+1, t.Name)
 					return
 				}
 			}
 		}
 	}
-}
-
-// reads reports whether a path ends in the field that the template reads reasoning from.
-func reads(s *probe.Subject, path string) bool {
-	field := s.Template.Caps().Needs.ReasoningField
-	return field != "" && strings.HasSuffix(path, "."+field)
 }
