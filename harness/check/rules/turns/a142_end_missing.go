@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -14,13 +15,12 @@ import (
 	"github.com/goassay/assay/harness/report"
 )
 
-// EndMissing is the rule A142: an answer and a message with calls end differently: one of them
-// lacks the end of a turn.
+// EndMissing is the rule A142: some messages of the model lack the end of a turn that others have.
 var EndMissing = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A142", Name: "end-missing", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "An answer and a message with calls end differently: one of them lacks the end of " +
-			"a turn.",
+		Short: "Some messages of the model lack the end of a turn that others have: answers, " +
+			"messages with calls, or those with one form of content.",
 		Damage: "The model has seen turns of this kind that nothing ends, and goes on past its " +
 			"answer or its call.",
 		Fix: "Write the end of a turn after answers and after calls.",
@@ -31,7 +31,7 @@ var EndMissing = &probe.Rule{
 
 // checkEnds looks for the end of a turn after all answers and after all calls. Results may stand
 // within the model's turn, which then ends after a later answer; the answer to them has a header
-// where they do not.
+// where they do not. The token that ends all sequences is told from other ends by its name.
 func checkEnds(s *probe.Subject, find probe.Finder) {
 	f := s.Template.Analysis().Format
 	header := strings.TrimSpace(f.Header)
@@ -40,6 +40,10 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 		if end = strings.TrimSpace(end); end != "" {
 			ends = append(ends, end)
 		}
+	}
+	eos := s.Template.ChatTemplate().EOS
+	if len(ends) == 0 && eos != "" {
+		checkEOS(s, find, eos)
 	}
 	if header == "" || len(ends) == 0 {
 		return
@@ -63,7 +67,7 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
-	if len(answers) == 0 || len(calls) == 0 || !leaves {
+	if len(answers) == 0 || len(calls) == 0 || !leaves && !slices.Contains(ends, eos) {
 		return
 	}
 	lacks := func(turns []turnEnd) bool {
@@ -85,6 +89,29 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 		tell(answers[0], "an answer", "a call")
 	case noCall && !noAnswer && !stops(f.Calls):
 		tell(calls[0], "a call", "an answer")
+	}
+}
+
+// checkEOS looks for the token that ends all sequences after some answers, where most lack an end.
+func checkEOS(s *probe.Subject, find probe.Finder, eos string) {
+	var with, without *boundary.Gap
+	gaps := boundary.Gaps.Of(s)
+	for i, g := range gaps {
+		if g.Before != conversation.Answer && g.Before != conversation.Call {
+			continue
+		}
+		if ends := strings.Contains(g.Text, eos); ends && with == nil {
+			with = &gaps[i]
+		} else if !ends && g.Before == conversation.Answer && g.After == conversation.Question &&
+			without == nil {
+			without = &gaps[i]
+		}
+	}
+	if with != nil && without != nil {
+		find(without.In.At(without.To-1), "an answer before a question does not end with %s, "+
+			"as other messages of the model do\nthe model sees: %s\nrequest: %s\nother request: %s",
+			probe.JSON(eos), report.Quote(without.In.Text, without.At), without.In.Name,
+			with.In.Name)
 	}
 }
 
