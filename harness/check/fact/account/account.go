@@ -83,7 +83,7 @@ type Joint struct {
 }
 
 // Joints returns the places of an entry where a value other than a message's text runs into
-// another value, or into a letter of the template's own.
+// another value, or into a letter of the template's own before or after it.
 func (e Entry) Joints() []Joint {
 	var all []Joint
 	for i := 1; i < len(e.Runs); i++ {
@@ -95,6 +95,9 @@ func (e Entry) Joints() []Joint {
 		}
 		from, to := part(left), part(right)
 		switch {
+		case left.Role == jinja.Literal && to.field != "" && !to.isText() && to.field != "role" &&
+			right.Role != jinja.Structure && isWord(a) && isWord(b):
+			all = append(all, Joint{left, right, "a word of the template", e.words(to)})
 		case from.owner == "" || from.field == "role":
 		case from.field == "arguments" && right.Role == jinja.Literal:
 			if !unicode.IsLetter(b) || !isWord(a) && left.Role != jinja.Structure {

@@ -326,14 +326,16 @@ func checkOpeners(s *probe.Subject, find probe.Finder, all map[string]*pairs,
 				break
 			}
 			p := all[m.Key]
-			if m.Side != markup.Opening || m.Spoken || closed[m.Key] || headers[m.Key] ||
-				p == nil ||
+			if m.Side != markup.Opening || m.Spoken || closed[m.Key] || p == nil ||
 				p.start || seen[m.Key] || told[m.Key] && m.At < begins {
 				continue
 			}
 			what := ""
 			word, _ := utf8.DecodeRuneInString(own[m.To:])
 			switch {
+			case headers[m.Key] && others > 0:
+				what = "though the template has both halves of others"
+			case headers[m.Key]:
 			case said[m.Key] || told[m.Key]:
 				what = "which the instructions say is closed"
 			case others < prompts.Few:

@@ -32,16 +32,20 @@ func checkClosedOnce(s *probe.Subject, find probe.Finder) {
 	var twice boundary.Faults
 	for _, g := range gaps {
 		_, rest, _ := strings.Cut(g.Text, f.Closer)
-		if strings.HasPrefix(strings.TrimSpace(rest), f.Closer) && g.Before != conversation.None {
+		if strings.HasPrefix(strings.TrimSpace(rest), f.Closer) {
 			twice.Add(g)
 		}
 	}
 	for _, kind := range twice.Kinds {
 		g := twice.Gaps[kind][0]
 		_, at := g.Of(f.Closer)
+		name := probe.Article(kind.String())
+		if kind == conversation.None {
+			name = "a message that the template adds itself"
+		}
 		find(g.In.At(at), "%s is closed twice where %s follows\nthe model sees: %s\nrequest: "+
 			"%s",
-			probe.Article(kind.String()), boundary.Followers(twice.Gaps[kind]),
+			name, boundary.Followers(twice.Gaps[kind]),
 			report.Quote(g.In.Text, at),
 			g.In.Name)
 	}
