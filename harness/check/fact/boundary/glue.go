@@ -2,17 +2,19 @@ package boundary
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/goassay/assay/harness/check/fact/markup"
+	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/conversation"
 )
 
 // Glue is a place where two pieces stand in one line, and a line feed parts each of them, or one,
-// from all its other neighbours.
+// from all its other neighbours; or the other way round.
 type Glue struct {
 	Join
-	Like Join // with the line feed
+	Like Join // of one of the two with another piece
 }
 
 // Words name what is glued: both pieces, and the neighbour that is not.
@@ -77,13 +79,15 @@ type joints struct {
 	after   map[string][]*pair // by the left piece
 	before  map[string][]*pair // by the right one
 	headers map[string]bool    // keys of markers that open turns
+	eos     string             // the token that ends all sequences
 	ends    map[string]int     // right before the texts of how many kinds a marker stands
 }
 
-// Glued are the places in which a line feed was lost.
+// Glued are the places in which a line feed was lost or added.
 var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
 	t := joints{after: map[string][]*pair{}, before: map[string][]*pair{},
-		headers: maps.Clone(Headers(s)), ends: map[string]int{}}
+		headers: maps.Clone(Headers(s)), ends: map[string]int{},
+		eos: s.Template.ChatTemplate().EOS}
 	known := map[[2]string]*pair{}
 	for _, r := range Readings.Of(s) {
 		for _, j := range r.Joins() {
@@ -98,7 +102,7 @@ var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
 				p.with, p.without = j, j
 			}
 			switch {
-			case j.fed():
+			case j.Fed():
 				if p.fed++; p.fed == 1 {
 					p.with = j
 				}
@@ -123,11 +127,10 @@ var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
 	}
 	var found []Glue
 	for _, p := range t.all {
-		if !p.never() {
-			continue
-		}
-		if like, ok := t.lost(p); ok {
+		if like, ok := t.lost(p); ok && p.never() {
 			found = append(found, Glue{p.without, like.with})
+		} else if like, ok := t.added(p); ok && p.always() {
+			found = append(found, Glue{p.with, like.without})
 		}
 	}
 	return found
@@ -156,13 +159,37 @@ func (t *joints) lost(p *pair) (like *pair, ok bool) {
 	return like, ok
 }
 
+// added returns a pair without a line feed that shows that another one has one too many: only one
+// kind of message has it before the end of its turn.
+func (t *joints) added(p *pair) (like *pair, ok bool) {
+	left, right := p.with.Left, p.with.Right
+	if left.Name != "text" || left.Sort != Text || prompts.Instructs(left.Kind) ||
+		right.Sort != Mark || right.mark.Side != markup.Closing {
+		return nil, false
+	}
+	n := 0
+	for _, o := range t.before[right.id()] {
+		if o == p || !o.with.Left.said() || o.with.Left.Name != left.Name {
+			continue
+		}
+		if !o.never() {
+			return nil, false
+		}
+		if n++; like == nil {
+			like = o
+		}
+	}
+	return like, n > 1
+}
+
 // opens reports whether a marker opens a turn.
 func (t *joints) opens(p Piece) bool {
 	return p.Sort == Mark && p.mark.Side != markup.Closing && t.headers[p.mark.Key]
 }
 
 // all reports whether a line feed parts all pairs but one, and returns the first of them.
-func (t *joints) others(pairs []*pair, but *pair, of func(*pair) bool) (first *pair, n int, all bool) {
+func (t *joints) others(pairs []*pair, but *pair, of func(*pair) bool) (first *pair, n int,
+	all bool) {
 	for _, p := range pairs {
 		if p == but || of != nil && !of(p) {
 			continue
@@ -204,8 +231,12 @@ func (t *joints) item(p *pair) (*pair, bool) {
 	left, right := p.without.Left, p.without.Right
 	like, n, all := t.others(t.before[right.id()], p, nil)
 	switch {
-	case left.Sort == Text:
+	case left.Sort == Text && (right.Kind == conversation.Call || right.Kind == conversation.Result):
 		return like, all && n > 1
+	case left.Sort == Text:
+		return like, all && n > 1 && slices.ContainsFunc(t.before[right.id()], func(o *pair) bool {
+			return o != p && t.shows(o)
+		})
 	case !left.closes(right):
 		return nil, false
 	case all && n > 0:
@@ -219,8 +250,8 @@ func (t *joints) item(p *pair) (*pair, bool) {
 	return like, all && n > 0 && t.listed(left)
 }
 
-// shows reports whether the line feed of a pair is not that of its left piece: one that stands after
-// a header everywhere shows nothing about what follows.
+// shows reports whether the line feed of a pair is not that of its left piece: one that stands
+// after a header everywhere shows nothing about what follows.
 func (t *joints) shows(p *pair) bool {
 	if p.without.Left.Sort == Text {
 		return true
@@ -271,10 +302,12 @@ func (t *joints) element(p *pair) (*pair, bool) {
 	return nil, false
 }
 
-// header asks whether a line feed follows the header of a turn before everything else.
+// header asks whether a line feed follows the header of a turn, or the end of an element, before
+// everything else.
 func (t *joints) header(p *pair) (*pair, bool) {
 	left, right := p.without.Left, p.without.Right
-	if !t.opens(left) && t.ends[left.id()] < 2 ||
+	ends := left.mark.Slash && left.Name != t.eos && right.Sort == Mark
+	if !ends && !t.opens(left) && t.ends[left.id()] < 2 ||
 		right.Sort == Mark && (t.opens(right) || right.mark.Side == markup.Closing) {
 		return nil, false
 	}

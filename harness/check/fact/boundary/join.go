@@ -32,8 +32,10 @@ type Piece struct {
 	Sort     Sort
 	Name     string // a marker's or a word's text; of a text, what it is of
 	From, To int
-	Kind     conversation.Kind // the message that it is of, or the next one; None: the last is over
-	mark     markup.Marker     // of a Mark
+	// the message that it is of, or the next one; None: the last is over
+	Kind    conversation.Kind
+	message int           // its index
+	mark    markup.Marker // of a Mark
 }
 
 // Join is where two pieces of a prompt meet.
@@ -121,34 +123,35 @@ func read(name string, in chattemplate.Input, seen chattemplate.Observation) *Re
 			kind = kinds[of]
 		}
 		if n := len(texts); n > 0 && texts[n-1].To == from && texts[n-1].Name == name &&
-			texts[n-1].Kind == kind {
+			texts[n-1].message == of {
 			texts[n-1].To = at
 			continue
 		}
-		texts = append(texts, Piece{Sort: Text, Name: name, From: from, To: at, Kind: kind})
+		texts = append(texts, Piece{Sort: Text, Name: name, From: from, To: at, Kind: kind,
+			message: of})
 	}
-	r.Pieces = pieces(string(own), texts)
+	r.Pieces = pieces(string(own), texts, len(kinds))
 	return r
 }
 
-// pieces cuts the template's own text between the texts of a prompt.
-func pieces(own string, texts []Piece) []Piece {
+// pieces cuts the template's own text between the texts of a prompt with a number of messages.
+func pieces(own string, texts []Piece, messages int) []Piece {
 	var all []Piece
-	next := func(at int) (from, to int) {
+	find := func(at int) (from, to int) {
 		from, to, ok := markup.Next(own, at)
 		if !ok {
 			return len(own), len(own)
 		}
 		return from, to
 	}
-	mark, end := next(0)
+	mark, end := find(0)
 	t := 0
 	for at := 0; at < len(own); {
 		for t < len(texts) && texts[t].To <= at {
 			t++
 		}
 		for mark < at {
-			mark, end = next(at)
+			mark, end = find(at)
 		}
 		c, size := utf8.DecodeRuneInString(own[at:])
 		switch {
@@ -180,12 +183,12 @@ func pieces(own string, texts []Piece) []Piece {
 		}
 	}
 	all = append(all, Piece{Sort: Finish, From: len(own), To: len(own)})
-	kind := conversation.None
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Sort == Text && all[i].Kind != conversation.None {
-			kind = all[i].Kind
+	next := Piece{message: messages}
+	for i, p := range slices.Backward(all) {
+		if p.Sort == Text && p.message >= 0 {
+			next = p
 		}
-		all[i].Kind = kind
+		all[i].Kind, all[i].message = next.Kind, next.message
 	}
 	return all
 }
@@ -215,16 +218,32 @@ func holes(text string) string {
 
 // Joins returns where the pieces of a prompt meet, without the words of the template's own. Before
 // the first question stand instructions, whose markers are often those of an example: only those
-// beside a text count there.
+// beside a text and between tools count there. Nor do places count where a message is missing.
 func (r *Reading) Joins() []Join {
+	lastTool := -1
+	for i, p := range r.Pieces {
+		if p.Sort == Text && p.Name == "tool" {
+			lastTool = i
+		}
+	}
 	var all []Join
-	talk := false // a message that is no instruction has begun
+	talk, tools := false, false // a message that is no instruction has begun; the list of tools has
+	last := -1                  // the message whose text was the last one
 	for i := 1; i < len(r.Pieces); i++ {
 		left, right := r.Pieces[i-1], r.Pieces[i]
-		talk = talk || left.Sort == Text && left.Kind != conversation.None &&
-			left.Kind != conversation.System && left.Kind != conversation.Developer &&
-			left.Name != "tool"
-		if left.plain(r) && right.plain(r) && (talk || left.Sort == Text || right.Sort == Text) {
+		switch {
+		case left.Sort != Text:
+		case left.Name == "tool":
+			tools = true
+		default:
+			talk = talk || left.Kind != conversation.None && !prompts.Instructs(left.Kind)
+			last = left.message
+		}
+		if right.message > last+1 {
+			continue // a message between them left nothing in the prompt
+		}
+		if left.plain(r) && right.plain(r) && (talk || left.Sort == Text || right.Sort == Text ||
+			tools && i <= lastTool) {
 			all = append(all, Join{left, right, r})
 		}
 	}
@@ -244,8 +263,8 @@ func (p Piece) plain(r *Reading) bool {
 	return false
 }
 
-// fed reports whether a line feed parts the two pieces; bare, whether nothing does.
-func (j Join) fed() bool  { return strings.Contains(j.space(), "\n") }
+// Fed reports whether a line feed parts the two pieces; bare, whether nothing does.
+func (j Join) Fed() bool  { return strings.Contains(j.space(), "\n") }
 func (j Join) bare() bool { return j.space() == "" }
 
 func (j Join) space() string { return j.In.Seen.String[j.Left.To:j.Right.From] }

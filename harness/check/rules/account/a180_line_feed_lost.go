@@ -27,7 +27,7 @@ func findLineFeedLost(s *probe.Subject, find probe.Finder) {
 	seen := map[probe.Where]bool{}
 	for _, g := range boundary.Glued.Of(s) {
 		at := probe.WrittenAt(g.In.Seen, g.Right.From)
-		if seen[at] {
+		if seen[at] || g.Fed() {
 			continue
 		}
 		seen[at] = true

@@ -68,7 +68,7 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 			parts = true
 			written, _ := s.Ask(asked)
 			find := find
-			if onlyReasoning(s, prompt.Text[at:]) {
+			if rest := prompt.Text[at:]; strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
 			find(written.At(at), "with thinking %s, the prompt ends otherwise than answers "+

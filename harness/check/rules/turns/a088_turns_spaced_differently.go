@@ -35,6 +35,15 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	if s.Fires("A058") || findSpacing(s, find) {
 		return
 	}
+	for _, g := range boundary.Glued.Of(s) {
+		if left, right, elsewhere := g.Words(); g.Fed() {
+			find(probe.WrittenAt(g.In.Seen, g.Right.From), "a line feed stands between %s and %s, "+
+				"as none does %s\nthe model sees: %s\nelsewhere: %s\nrequest: %s", left, right,
+				elsewhere, report.Quote(g.In.Seen.String, g.Right.From),
+				report.Quote(g.Like.In.Seen.String, g.Like.Right.From), g.In.Name)
+			return
+		}
+	}
 	q, ok := boundary.SequenceOf(s)
 	if !ok {
 		return
