@@ -25,4 +25,5 @@ var Rules = []*probe.Rule{
 	HistoryUnwritten,
 	NoChat,
 	TextContentRefused,
+	DefaultBesideOwn,
 }

@@ -1,0 +1,70 @@
+package content
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/goassay/assay/harness/check/fact/markup"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
+)
+
+// DefaultBesideOwn is the rule A181: instructions of the template's own follow those of the client,
+// and are missing where the client sends none.
+var DefaultBesideOwn = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A181", Name: "default-beside-own", Severity: rule.Warning, Harm: rule.Misread,
+		Short: "Instructions of the template's own follow those of the client, and are missing " +
+			"where the client sends none.",
+		Damage: "The model is told twice who it is, and the later text wins; a chat without " +
+			"instructions lacks the default that was meant for it.",
+		Fix: "Turn the condition around, or write the default in the else branch of the one " +
+			"that writes the client's instructions.",
+	},
+	Group: probe.GroupLint,
+	Find:  findDefaultBesideOwn,
+}
+
+// The most words that headers have before a question, and the fewest of a sentence beside them.
+const maxHeader, minSentence = 2, 5
+
+// findDefaultBesideOwn compares what the template writes before a question with and without
+// instructions.
+func findDefaultBesideOwn(s *probe.Subject, find probe.Finder) {
+	with, err1 := prompts.Observe(s, sample.Talk(s.SystemTurn(), sample.User), false, true)
+	without, err2 := prompts.Observe(s, sample.Talk(sample.User), false, true)
+	if err1 != nil || err2 != nil {
+		return // other rules are about it
+	}
+	told, asked := strings.Index(with.Text, "SYSTEMNEEDLE"), strings.Index(with.Text, "USERNEEDLE")
+	alone := strings.Index(without.Text, "USERNEEDLE")
+	if told < 0 || asked < told || alone < 0 || wordsIn(without.Own()[:alone]) > maxHeader ||
+		wordsIn(with.Own()[told:asked]) < minSentence {
+		return
+	}
+	between := with.Own()[told:asked]
+	at := told + strings.IndexFunc(between, unicode.IsLetter)
+	for m := range markup.Each(between) { // the header of the template's own message
+		if wordsIn(between[m.To:]) >= minSentence {
+			at = told + m.To
+		}
+	}
+	find(with.At(at), "the template's own instructions follow those of the client, and a chat "+
+		"without instructions has none\nthe model sees: %s\nwithout: %s",
+		report.Quote(with.Text, at), report.Quote(without.Text, alone))
+}
+
+// wordsIn is how many words a text has beside its markers.
+func wordsIn(own string) int {
+	var b strings.Builder
+	from := 0
+	for m := range markup.Each(own) {
+		b.WriteString(own[from:m.At] + " ")
+		from = m.To
+	}
+	b.WriteString(own[from:])
+	return len(strings.FieldsFunc(b.String(), func(r rune) bool { return !unicode.IsLetter(r) }))
+}
