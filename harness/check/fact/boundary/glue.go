@@ -3,7 +3,9 @@ package boundary
 import (
 	"maps"
 	"slices"
+	"strconv"
 
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -19,10 +21,25 @@ type Glue struct {
 
 // Words name what is glued: both pieces, and the neighbour that is not.
 func (g Glue) Words() (left, right, elsewhere string) {
-	if g.Like.Right.id() == g.Right.id() {
+	switch {
+	case g.Like.Right.id() == g.Right.id() && g.Like.Left.id() == g.Left.id():
+		elsewhere = "after " + speakerOr(g.Like.after, "the start")
+		if g.Like.after == g.after {
+			elsewhere = "before " + speakerOr(g.Like.Right.Kind, "the end")
+		}
+		return g.Left.words(), g.Right.words(), elsewhere
+	case g.Like.Right.id() == g.Right.id():
 		return g.Left.words(), g.Right.words(), "before it after " + g.Like.Left.words()
 	}
 	return g.Left.words(), g.Right.words(), "after it before " + g.Like.Right.words()
+}
+
+// speakerOr names a kind of message; none has another name.
+func speakerOr(k conversation.Kind, none string) string {
+	if k == conversation.None {
+		return none
+	}
+	return probe.Article(k.String())
 }
 
 // words name a piece.
@@ -65,6 +82,7 @@ func (p Piece) closes(open Piece) bool {
 type pair struct {
 	fed, bare, other int
 	with, without    Join // the first ones with a line feed, and with nothing between
+	joins            []Join
 }
 
 // always reports whether a line feed parts the two everywhere.
@@ -72,6 +90,56 @@ func (p *pair) always() bool { return p.fed > 0 && p.bare == 0 && p.other == 0 }
 
 // never reports whether nothing parts the two anywhere.
 func (p *pair) never() bool { return p.bare > 0 && p.fed == 0 && p.other == 0 }
+
+// natural are the conditions under which templates write white space otherwise by design: what
+// stands beside, the tools, the first message, the switches, and whether an answer is asked for.
+var natural = []func(Join) string{
+	func(j Join) string { return j.beside(-2) },
+	func(j Join) string { return j.beside(1) },
+	func(j Join) string { return strconv.FormatBool(len(j.In.In.Tools) > 0) },
+	func(j Join) string { return j.In.In.Messages[0].At("role").Text() },
+	func(j Join) string { return ordered.ObjectOf(j.In.In.Kwargs...).String() },
+	func(j Join) string { return strconv.FormatBool(j.In.In.Generate) },
+}
+
+// beside is the piece that stands so far from the right one.
+func (j Join) beside(n int) string {
+	if i := j.at + n; i >= 0 && i < len(j.In.Pieces) && j.In.Pieces[i].Sort != Word {
+		return j.In.Pieces[i].id()
+	}
+	return ""
+}
+
+// varies reports whether the kinds of the messages before and after tell where a line feed parts
+// the two, and no natural condition does.
+func (p *pair) varies() bool {
+	return p.fed > 0 && p.bare > 0 && p.right().Sort != Finish && p.tells(func(j Join) string {
+		return j.after.String() + "," + j.Right.Kind.String()
+	}) && !slices.ContainsFunc(natural, p.tells)
+}
+
+func (p *pair) right() Piece { return p.joins[0].Right }
+
+// tells reports whether a condition tells where a line feed is.
+func (p *pair) tells(condition func(Join) string) bool {
+	fed := map[string]bool{}
+	for _, j := range p.joins {
+		key := condition(j)
+		if was, ok := fed[key]; ok && was != j.Fed() {
+			return false
+		}
+		fed[key] = j.Fed()
+	}
+	return true
+}
+
+// odd is the first of the rarer ones.
+func (p *pair) odd() Glue {
+	if p.fed < p.bare {
+		return Glue{p.with, p.without}
+	}
+	return Glue{p.without, p.with}
+}
 
 // joints are the pairs of a template, by both pieces, in the order in which they are met.
 type joints struct {
@@ -101,6 +169,7 @@ var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
 				t.before[key[1]] = append(t.before[key[1]], p)
 				p.with, p.without = j, j
 			}
+			p.joins = append(p.joins, j)
 			switch {
 			case j.Fed():
 				if p.fed++; p.fed == 1 {
@@ -131,6 +200,8 @@ var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
 			found = append(found, Glue{p.without, like.with})
 		} else if like, ok := t.added(p); ok && p.always() {
 			found = append(found, Glue{p.with, like.without})
+		} else if p.varies() {
+			found = append(found, p.odd())
 		}
 	}
 	return found

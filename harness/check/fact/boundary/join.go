@@ -42,6 +42,8 @@ type Piece struct {
 type Join struct {
 	Left, Right Piece
 	In          *Reading
+	at          int               // the right one among the pieces
+	after       conversation.Kind // the message whose text was the last one
 }
 
 // Reading is a prompt in pieces.
@@ -228,7 +230,7 @@ func (r *Reading) Joins() []Join {
 	}
 	var all []Join
 	talk, tools := false, false // a message that is no instruction has begun; the list of tools has
-	last := -1                  // the message whose text was the last one
+	last := Piece{message: -1}  // the text of a message that was the last one
 	for i := 1; i < len(r.Pieces); i++ {
 		left, right := r.Pieces[i-1], r.Pieces[i]
 		switch {
@@ -237,14 +239,14 @@ func (r *Reading) Joins() []Join {
 			tools = true
 		default:
 			talk = talk || left.Kind != conversation.None && !prompts.Instructs(left.Kind)
-			last = left.message
+			last = left
 		}
-		if right.message > last+1 {
+		if right.message > last.message+1 {
 			continue // a message between them left nothing in the prompt
 		}
 		if left.plain(r) && right.plain(r) && (talk || left.Sort == Text || right.Sort == Text ||
 			tools && i <= lastTool) {
-			all = append(all, Join{left, right, r})
+			all = append(all, Join{left, right, r, i, last.Kind})
 		}
 	}
 	return all
