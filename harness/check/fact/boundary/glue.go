@@ -91,34 +91,33 @@ func (p *pair) always() bool { return p.fed > 0 && p.bare == 0 && p.other == 0 }
 // never reports whether nothing parts the two anywhere.
 func (p *pair) never() bool { return p.bare > 0 && p.fed == 0 && p.other == 0 }
 
-// natural are the conditions under which templates write white space otherwise by design: what
-// stands beside, the tools, the first message, the switches, and whether an answer is asked for.
+// natural are the conditions under which templates write white space otherwise by design: the piece
+// before, the last message, the tools, the first message, the switches, and whether an answer is
+// asked for.
 var natural = []func(Join) string{
-	func(j Join) string { return j.beside(-2) },
-	func(j Join) string { return j.beside(1) },
+	Join.before,
+	func(j Join) string { return strconv.FormatBool(j.Right.Kind == conversation.None) },
 	func(j Join) string { return strconv.FormatBool(len(j.In.In.Tools) > 0) },
 	func(j Join) string { return j.In.In.Messages[0].At("role").Text() },
 	func(j Join) string { return ordered.ObjectOf(j.In.In.Kwargs...).String() },
 	func(j Join) string { return strconv.FormatBool(j.In.In.Generate) },
 }
 
-// beside is the piece that stands so far from the right one.
-func (j Join) beside(n int) string {
-	if i := j.at + n; i >= 0 && i < len(j.In.Pieces) && j.In.Pieces[i].Sort != Word {
-		return j.In.Pieces[i].id()
+// before is the piece before the left one.
+func (j Join) before() string {
+	if j.at < 2 || j.In.Pieces[j.at-2].Sort == Word {
+		return ""
 	}
-	return ""
+	return j.In.Pieces[j.at-2].id()
 }
 
 // varies reports whether the kinds of the messages before and after tell where a line feed parts
 // the two, and no natural condition does.
 func (p *pair) varies() bool {
-	return p.fed > 0 && p.bare > 0 && p.right().Sort != Finish && p.tells(func(j Join) string {
+	return p.fed > 0 && p.bare > 0 && p.with.Right.Sort != Finish && p.tells(func(j Join) string {
 		return j.after.String() + "," + j.Right.Kind.String()
 	}) && !slices.ContainsFunc(natural, p.tells)
 }
-
-func (p *pair) right() Piece { return p.joins[0].Right }
 
 // tells reports whether a condition tells where a line feed is.
 func (p *pair) tells(condition func(Join) string) bool {
