@@ -25,16 +25,16 @@ var LineFeedLost = &probe.Rule{
 
 func findLineFeedLost(s *probe.Subject, find probe.Finder) {
 	seen := map[probe.Where]bool{}
-	for _, g := range boundary.Glued.Of(s) {
-		at := probe.WrittenAt(g.In.Seen, g.Right.From)
-		if seen[at] || g.Fed() {
+	for _, o := range boundary.Outliers.Of(s) {
+		at := probe.WrittenAt(o.In.Seen, o.Right.From)
+		if seen[at] || o.Fed() {
 			continue
 		}
 		seen[at] = true
-		left, right, elsewhere := g.Words()
+		left, right, elsewhere := o.Words()
 		find(at, "no line feed stands between %s and %s, as one does %s\nthe model sees: %s\n"+
 			"elsewhere: %s\nrequest: %s", left, right, elsewhere,
-			report.Quote(g.In.Seen.String, g.Right.From),
-			report.Quote(g.Like.In.Seen.String, g.Like.Right.From), g.In.Name)
+			report.Quote(o.In.Seen.String, o.Right.From),
+			report.Quote(o.Like.In.Seen.String, o.Like.Right.From), o.In.Name)
 	}
 }

@@ -35,12 +35,12 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	if s.Fires("A058") || findSpacing(s, find) {
 		return
 	}
-	for _, g := range boundary.Glued.Of(s) {
-		if left, right, elsewhere := g.Words(); g.Fed() {
-			find(probe.WrittenAt(g.In.Seen, g.Right.From), "a line feed stands between %s and %s, "+
+	for _, o := range boundary.Outliers.Of(s) {
+		if left, right, elsewhere := o.Words(); o.Fed() {
+			find(probe.WrittenAt(o.In.Seen, o.Right.From), "a line feed stands between %s and %s, "+
 				"as none does %s\nthe model sees: %s\nelsewhere: %s\nrequest: %s", left, right,
-				elsewhere, report.Quote(g.In.Seen.String, g.Right.From),
-				report.Quote(g.Like.In.Seen.String, g.Like.Right.From), g.In.Name)
+				elsewhere, report.Quote(o.In.Seen.String, o.Right.From),
+				report.Quote(o.Like.In.Seen.String, o.Like.Right.From), o.In.Name)
 			return
 		}
 	}

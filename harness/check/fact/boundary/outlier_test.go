@@ -24,8 +24,8 @@ const lined = `{% if tools %}<|system|>
 {%- endfor %}
 {%- if add_generation_prompt %}<|assistant|>{{ '\n' }}{% endif %}`
 
-// TestGlued takes a line feed from a template that has all of them, or adds one.
-func TestGlued(t *testing.T) {
+// TestOutliers takes a line feed from a template that has all of them, or adds one.
+func TestOutliers(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"as it is", "", "", ""},
 		{"the second call", "{{ '\\n' }}<call>", "{{ '\\n' if loop.first }}<call>",
@@ -49,8 +49,8 @@ func TestGlued(t *testing.T) {
 			text = strings.Replace(lined, c.old, c.new, 1)
 		}
 		got := ""
-		for _, g := range boundary.Glued.Of(probe.New(subject.New("test", text), probe.Options{}, nil)) {
-			left, right, elsewhere := g.Words()
+		for _, o := range boundary.Outliers.Of(probe.New(subject.New("test", text), probe.Options{}, nil)) {
+			left, right, elsewhere := o.Words()
 			got += left + " " + right + " " + elsewhere + "\n"
 		}
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {

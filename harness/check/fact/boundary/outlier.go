@@ -12,26 +12,26 @@ import (
 	"github.com/goassay/assay/harness/conversation"
 )
 
-// Glue is a place where two pieces stand in one line, and a line feed parts each of them, or one,
-// from all its other neighbours; or the other way round.
-type Glue struct {
+// Outlier is a join without a line feed where its siblings have one, or with one where they have
+// none.
+type Outlier struct {
 	Join
-	Like Join // of one of the two with another piece
+	Like Join // a sibling: of one of the two pieces with another one, or of both elsewhere
 }
 
-// Words name what is glued: both pieces, and the neighbour that is not.
-func (g Glue) Words() (left, right, elsewhere string) {
+// Words name both pieces, and where the white space is the usual one.
+func (o Outlier) Words() (left, right, elsewhere string) {
 	switch {
-	case g.Like.Right.id() == g.Right.id() && g.Like.Left.id() == g.Left.id():
-		elsewhere = "after " + speakerOr(g.Like.after, "the start")
-		if g.Like.after == g.after {
-			elsewhere = "before " + speakerOr(g.Like.Right.Kind, "the end")
+	case o.Like.Right.id() == o.Right.id() && o.Like.Left.id() == o.Left.id():
+		elsewhere = "after " + speakerOr(o.Like.after, "the start")
+		if o.Like.after == o.after {
+			elsewhere = "before " + speakerOr(o.Like.Right.Kind, "the end")
 		}
-		return g.Left.words(), g.Right.words(), elsewhere
-	case g.Like.Right.id() == g.Right.id():
-		return g.Left.words(), g.Right.words(), "before it after " + g.Like.Left.words()
+		return o.Left.words(), o.Right.words(), elsewhere
+	case o.Like.Right.id() == o.Right.id():
+		return o.Left.words(), o.Right.words(), "before it after " + o.Like.Left.words()
 	}
-	return g.Left.words(), g.Right.words(), "after it before " + g.Like.Right.words()
+	return o.Left.words(), o.Right.words(), "after it before " + o.Like.Right.words()
 }
 
 // speakerOr names a kind of message; none has another name.
@@ -133,15 +133,15 @@ func (p *pair) tells(condition func(Join) string) bool {
 }
 
 // odd is the first of the rarer ones.
-func (p *pair) odd() Glue {
+func (p *pair) odd() Outlier {
 	if p.fed < p.bare {
-		return Glue{p.with, p.without}
+		return Outlier{p.with, p.without}
 	}
-	return Glue{p.without, p.with}
+	return Outlier{p.without, p.with}
 }
 
-// joints are the pairs of a template, by both pieces, in the order in which they are met.
-type joints struct {
+// table has the pairs of a template, by both pieces, in the order in which they are met.
+type table struct {
 	all     []*pair
 	after   map[string][]*pair // by the left piece
 	before  map[string][]*pair // by the right one
@@ -150,9 +150,9 @@ type joints struct {
 	ends    map[string]int     // right before the texts of how many kinds a marker stands
 }
 
-// Glued are the places in which a line feed was lost or added.
-var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
-	t := joints{after: map[string][]*pair{}, before: map[string][]*pair{},
+// Outliers are the places in which a line feed was lost or added.
+var Outliers = probe.NewFact(func(s *probe.Subject) []Outlier {
+	t := table{after: map[string][]*pair{}, before: map[string][]*pair{},
 		headers: maps.Clone(Headers(s)), ends: map[string]int{},
 		eos: s.Template.ChatTemplate().EOS}
 	known := map[[2]string]*pair{}
@@ -193,13 +193,18 @@ var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
 			t.headers[left.mark.Key] = true
 		}
 	}
-	var found []Glue
+	var found []Outlier
 	for _, p := range t.all {
-		if like, ok := t.lost(p); ok && p.never() {
-			found = append(found, Glue{p.without, like.with})
-		} else if like, ok := t.added(p); ok && p.always() {
-			found = append(found, Glue{p.with, like.without})
-		} else if p.varies() {
+		switch {
+		case p.never():
+			if like, ok := t.lost(p); ok {
+				found = append(found, Outlier{p.without, like.with})
+			}
+		case p.always():
+			if like, ok := t.added(p); ok {
+				found = append(found, Outlier{p.with, like.without})
+			}
+		case p.varies():
 			found = append(found, p.odd())
 		}
 	}
@@ -207,7 +212,7 @@ var Glued = probe.NewFact(func(s *probe.Subject) []Glue {
 })
 
 // lost returns a pair with a line feed that shows that another one lacks it.
-func (t *joints) lost(p *pair) (like *pair, ok bool) {
+func (t *table) lost(p *pair) (like *pair, ok bool) {
 	left, right := p.without.Left, p.without.Right
 	if right.closes(left) {
 		return nil, false // an empty element
@@ -231,7 +236,7 @@ func (t *joints) lost(p *pair) (like *pair, ok bool) {
 
 // added returns a pair without a line feed that shows that another one has one too many: only one
 // kind of message has it before the end of its turn.
-func (t *joints) added(p *pair) (like *pair, ok bool) {
+func (t *table) added(p *pair) (like *pair, ok bool) {
 	left, right := p.with.Left, p.with.Right
 	if left.Name != "text" || left.Sort != Text || prompts.Instructs(left.Kind) ||
 		right.Sort != Mark || right.mark.Side != markup.Closing {
@@ -253,12 +258,12 @@ func (t *joints) added(p *pair) (like *pair, ok bool) {
 }
 
 // opens reports whether a marker opens a turn.
-func (t *joints) opens(p Piece) bool {
+func (t *table) opens(p Piece) bool {
 	return p.Sort == Mark && p.mark.Side != markup.Closing && t.headers[p.mark.Key]
 }
 
-// all reports whether a line feed parts all pairs but one, and returns the first of them.
-func (t *joints) others(pairs []*pair, but *pair, of func(*pair) bool) (first *pair, n int,
+// others reports whether a line feed parts all pairs but one, and returns the first of them.
+func (t *table) others(pairs []*pair, but *pair, of func(*pair) bool) (first *pair, n int,
 	all bool) {
 	for _, p := range pairs {
 		if p == but || of != nil && !of(p) {
@@ -275,7 +280,7 @@ func (t *joints) others(pairs []*pair, but *pair, of func(*pair) bool) (first *p
 }
 
 // sides asks whether each of two markers has a line feed beside all its other neighbours.
-func (t *joints) sides(p *pair) (*pair, bool) {
+func (t *table) sides(p *pair) (*pair, bool) {
 	if p.without.Left.Sort != Mark {
 		return nil, false
 	}
@@ -285,7 +290,7 @@ func (t *joints) sides(p *pair) (*pair, bool) {
 }
 
 // sibling asks whether a line feed parts the same marker from the texts of other messages.
-func (t *joints) sibling(p *pair) (*pair, bool) {
+func (t *table) sibling(p *pair) (*pair, bool) {
 	left := p.without.Left
 	if !left.said() {
 		return nil, false
@@ -297,7 +302,7 @@ func (t *joints) sibling(p *pair) (*pair, bool) {
 }
 
 // item asks whether the opener of an item, such as a call, begins a line after all else.
-func (t *joints) item(p *pair) (*pair, bool) {
+func (t *table) item(p *pair) (*pair, bool) {
 	left, right := p.without.Left, p.without.Right
 	like, n, all := t.others(t.before[right.id()], p, nil)
 	switch {
@@ -322,7 +327,7 @@ func (t *joints) item(p *pair) (*pair, bool) {
 
 // shows reports whether the line feed of a pair is not that of its left piece: one that stands
 // after a header everywhere shows nothing about what follows.
-func (t *joints) shows(p *pair) bool {
+func (t *table) shows(p *pair) bool {
 	if p.without.Left.Sort == Text {
 		return true
 	}
@@ -331,7 +336,7 @@ func (t *joints) shows(p *pair) bool {
 }
 
 // listed reports whether a line feed stands between the items of all other lists.
-func (t *joints) listed(but Piece) bool {
+func (t *table) listed(but Piece) bool {
 	n := 0
 	for _, p := range t.all {
 		if p.with.Left.closes(p.with.Right) && p.with.Left.id() != but.id() {
@@ -346,7 +351,7 @@ func (t *joints) listed(but Piece) bool {
 
 // element asks whether the items of an element stand in lines of their own, and the first of them,
 // or the end of the element, does not.
-func (t *joints) element(p *pair) (*pair, bool) {
+func (t *table) element(p *pair) (*pair, bool) {
 	left, right := p.without.Left, p.without.Right
 	for _, between := range t.all {
 		last, next := between.with.Left, between.with.Right
@@ -374,7 +379,7 @@ func (t *joints) element(p *pair) (*pair, bool) {
 
 // header asks whether a line feed follows the header of a turn, or the end of an element, before
 // everything else.
-func (t *joints) header(p *pair) (*pair, bool) {
+func (t *table) header(p *pair) (*pair, bool) {
 	left, right := p.without.Left, p.without.Right
 	ends := left.mark.Slash && left.Name != t.eos && right.Sort == Mark
 	if !ends && !t.opens(left) && t.ends[left.id()] < 2 ||
