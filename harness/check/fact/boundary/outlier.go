@@ -306,7 +306,8 @@ func (t *table) item(p *pair) (*pair, bool) {
 	left, right := p.without.Left, p.without.Right
 	like, n, all := t.others(t.before[right.id()], p, nil)
 	switch {
-	case left.Sort == Text && (right.Kind == conversation.Call || right.Kind == conversation.Result):
+	case left.Sort == Text && (right.Kind == conversation.Call ||
+		right.Kind == conversation.Result):
 		return like, all && n > 1
 	case left.Sort == Text:
 		return like, all && n > 1 && slices.ContainsFunc(t.before[right.id()], func(o *pair) bool {
@@ -355,8 +356,8 @@ func (t *table) element(p *pair) (*pair, bool) {
 	left, right := p.without.Left, p.without.Right
 	for _, between := range t.all {
 		last, next := between.with.Left, between.with.Right
-		if !between.always() || !(last.closes(next) || last.id() == next.id() && last.Sort == Text &&
-			!last.said()) {
+		values := last.id() == next.id() && last.Sort == Text && !last.said()
+		if !between.always() || !last.closes(next) && !values {
 			continue
 		}
 		switch {

@@ -49,7 +49,8 @@ func TestOutliers(t *testing.T) {
 			text = strings.Replace(lined, c.old, c.new, 1)
 		}
 		got := ""
-		for _, o := range boundary.Outliers.Of(probe.New(subject.New("test", text), probe.Options{}, nil)) {
+		s := probe.New(subject.New("test", text), probe.Options{}, nil)
+		for _, o := range boundary.Outliers.Of(s) {
 			left, right, elsewhere := o.Words()
 			got += left + " " + right + " " + elsewhere + "\n"
 		}

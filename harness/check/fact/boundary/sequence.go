@@ -6,8 +6,9 @@
 //
 // A [Reading] is a prompt cut into pieces: the values of the request, and the template's markers. A
 // [Join] is where two pieces meet. What stands between the same two pieces hardly ever varies in a
-// template that is sound, and where it does, a natural condition tells when: the tools, the first or
-// the last message, a switch, the piece before. An [Outlier] is a join that its siblings contradict.
+// template that is sound, and where it does, a natural condition tells when: the tools, the first
+// or the last message, a switch, the piece before. An [Outlier] is a join that its siblings
+// contradict.
 //
 // # Stability
 //

@@ -26,8 +26,8 @@ var ReasoningLostInLoop = &probe.Rule{
 	Find:       checkLoopReasoning,
 }
 
-// checkLoopReasoning looks at all conversations, and at the plain requests in which one call follows
-// the result of another.
+// checkLoopReasoning looks at all conversations, and at the plain requests in which one call
+// follows the result of another.
 func checkLoopReasoning(s *probe.Subject, find probe.Finder) {
 	all := prompts.All.Of(s)
 	for _, e := range account.Entries.Of(s) {
