@@ -24,6 +24,6 @@ var Rules = []*probe.Rule{
 	DeveloperUnheard,
 	HistoryUnwritten,
 	NoChat,
-	TextContentRefused,
 	DefaultBesideOwn,
+	TextContentRefused,
 }
