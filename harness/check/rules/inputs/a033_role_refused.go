@@ -21,17 +21,22 @@ var RoleRefused = &probe.Rule{
 	Find:  checkRoles,
 }
 
-// refusable are conversations that agents send and templates like to refuse.
-var refusable = [...]struct {
+// conversationOf is a conversation that agents send.
+type conversationOf struct {
 	name     string
 	messages []ordered.Value
 	tools    bool   // only where the template describes tools
 	by       string // clients by name that send it, which makes it a warning; "": any may
-}{
+}
+
+// refusable are conversations that agents send and templates like to refuse.
+var refusable = [...]conversationOf{
 	{"a system message after the first", sample.Talk(chat.System("a"), sample.User, sample.Answer,
-		chat.System("b"), sample.LaterUser), false, ""},
+		chat.System("b"), sample.LaterUser), false,
+		"Claude Code, and pydantic-ai with instructions that change"},
 	{"an assistant's message first", sample.Talk(sample.Answer, sample.User), false, ""},
-	{"two user messages in a row", sample.Talk(sample.User, sample.LaterUser), false, ""},
+	{"two user messages in a row", sample.Talk(sample.User, sample.LaterUser), false,
+		"opencode and Codex, which send a request's context as a message of its own"},
 	{"a call without content", sample.Talk(sample.User, sample.CallTurn.Without("content"),
 		sample.Result), true, ""},
 	{"two calls in a message", sample.Talk(sample.User, sample.CallTurnOf(sample.Call,
@@ -46,19 +51,13 @@ var refusable = [...]struct {
 }
 
 func checkRoles(s *probe.Subject, find probe.Finder) {
-	asCame := s.Template.Caps()
-	asCame.IDs.Taken = format.IDs{} // other engines replace no ids
 	for _, c := range refusable {
 		if c.tools && !s.Supports(find, probe.ReplaysCalls) {
 			continue
 		}
-		r := chat.Request{Messages: c.messages}
-		if c.tools {
-			r.Tools = sample.Tools()
-		}
-		_, err := s.Render(asCame.Fit(r).Input)
+		err := c.try(s)
 		switch {
-		case err == nil:
+		case err == nil || !probe.Worded(err): // A066 has the others
 		case c.by != "":
 			probe.Weigh(find, rule.Warning)(probe.Nowhere,
 				"a request with %s is refused: %w\nsent by: %s", c.name, err, c.by)
@@ -66,4 +65,16 @@ func checkRoles(s *probe.Subject, find probe.Finder) {
 			find(probe.Nowhere, "a request with %s is refused: %w", c.name, err)
 		}
 	}
+}
+
+// try renders a conversation, with its ids as they come: other engines replace none.
+func (c *conversationOf) try(s *probe.Subject) error {
+	asCame := s.Template.Caps()
+	asCame.IDs.Taken = format.IDs{}
+	r := chat.Request{Messages: c.messages}
+	if c.tools {
+		r.Tools = sample.Tools()
+	}
+	_, err := s.Render(asCame.Fit(r).Input)
+	return err
 }

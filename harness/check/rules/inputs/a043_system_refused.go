@@ -9,7 +9,7 @@ import (
 // SystemRefused is the rule A043: the template refuses a system message.
 var SystemRefused = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A043", Name: "system-refused", Severity: rule.Note, Harm: rule.Refused,
+		ID: "A043", Name: "system-refused", Severity: rule.Warning, Harm: rule.Refused,
 		Short: "The template refuses a system message.",
 		Damage: "Clients that send one get an error where the server does not move it into the " +
 			"user's first message.",
@@ -26,7 +26,10 @@ func checkSystemRefused(s *probe.Subject, find probe.Finder) {
 	if _, err := s.Raw(sample.Talk(sample.User), false); !probe.Judged(find, err) {
 		return // refused without a system message too
 	}
-	if _, err := s.Raw(sample.Talk(s.SystemTurn(), sample.User), false); err != nil {
-		find(probe.Nowhere, "a system message is refused: %w", err)
+	// What it did not mean to raise is A066.
+	_, err := s.Raw(sample.Talk(s.SystemTurn(), sample.User), false)
+	if err != nil && probe.Worded(err) {
+		find(probe.Nowhere, "a system message is refused: %w\nsent by: Claude Code, cline, Codex, "+
+			"opencode and pydantic-ai, with every request", err)
 	}
 }

@@ -90,6 +90,11 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		seen[c] = append(seen[c], t)
 		plain[c] = plain[c] || !inParts(t)
 	}
+	if !parts {
+		findRoleCrashes(s, find, func(at *source.Error) bool {
+			return seen[cause{at.Off, at.Msg}] != nil
+		})
+	}
 	for _, c := range causes {
 		if plain[c] == parts {
 			continue
@@ -99,6 +104,21 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		find(probe.Nowhere.Shown(first.In), "a request ends in an error: %[1]w\nrequest: %[3]s%[4]s (in "+
 			"%[2]s)", cmp.Or(first.Err, first.Unfilled),
 			probe.Plural(len(seen[c]), "request"), first.Name, shape(s, first))
+	}
+}
+
+// findRoleCrashes reports the crashes of conversations that templates like to refuse, where they
+// are not known from others.
+func findRoleCrashes(s *probe.Subject, find probe.Finder, known func(*source.Error) bool) {
+	for _, c := range refusable {
+		if has, _ := s.Template.Caps().Supports(probe.ReplaysCalls); c.tools && !has {
+			continue
+		}
+		err := c.try(s)
+		if at := (*source.Error)(nil); !errors.As(err, &at) || probe.Worded(err) || known(at) {
+			continue
+		}
+		find(probe.Nowhere, "a request with %s ends in an error: %w", c.name, err)
 	}
 }
 
