@@ -75,10 +75,16 @@ func Rules() []rule.Rule {
 // Options control how a template is checked.
 type Options = probe.Options
 
-// Template runs all rules on a template. A rule gives one result that passed, or one for each
-// finding.
+// Template runs all rules on a template, and again behind what hides a part of it. A rule gives one
+// result that passed, or one for each finding.
 func Template(src subject.Source, o Options) []rule.Result {
 	s := newSubject(src, o)
+	return behind(s, look(s))
+}
+
+// look runs all rules on a template as it is.
+func look(s *probe.Subject) []rule.Result {
+	o := s.Options
 	var results []rule.Result
 	for _, r := range templateRules {
 		if s.Template != nil && s.Template.Exhausted() != nil {

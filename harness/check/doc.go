@@ -14,6 +14,10 @@
 // [Model] checks a model folder or a model file: rules of its own about which template is taken by
 // whom, and then every template that is there.
 //
+// Where all requests of a kind end in an error that the template did not mean, [Template] judges it
+// again with the broken expression replaced (package repair), three times at most: one fault hides
+// no other. Such a finding has its place in the template as it was given, and a line that says so.
+//
 // # Suppressions
 //
 // A finding that is meant to be is suppressed by a comment in the template, {# assay:ignore A021

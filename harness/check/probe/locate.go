@@ -206,8 +206,9 @@ func Place(src subject.Source, err error) (rule.Place, string) {
 	return rule.Place{File: src.File}, err.Error()
 }
 
-// PlaceAt returns the place of a byte offset of a template.
+// PlaceAt returns the place of a byte offset of a template, in the text as it was opened.
 func PlaceAt(src subject.Source, off int) rule.Place {
+	src, off = src.Original(off)
 	from, to := src.Extent(off)
 	at := rule.At(src.File, src.Places(), off).Underlined(src.Places(), from, to)
 	// the file has the template as a string

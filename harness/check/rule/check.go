@@ -91,6 +91,20 @@ func (r *Runner[S, At]) Findings(id string) []Fault[At] {
 	return found
 }
 
+// Reasons are the errors for which checks that were run were not judged, in the order of the checks.
+func (r *Runner[S, At]) Reasons() (all []error) {
+	for _, c := range r.Checks {
+		if one, ok := r.looks[c.ID]; ok {
+			for _, f := range one.found {
+				if !f.Judged() {
+					all = append(all, f.Err)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // superseded reports whether a check that found something says the same as another one would.
 func (r *Runner[S, At]) superseded(id string) bool {
 	return slices.ContainsFunc(r.Checks, func(c *Check[S, At]) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
+	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -39,6 +40,13 @@ type Source struct {
 	explored    func() *conversation.Exploration
 	extents     func() *flow.Extents
 	places      *source.Source // the text, which finds its positions once
+	edited      *edited        // how it came of another one; nil: it is as it was opened
+}
+
+// edited is how a source came of another one.
+type edited struct {
+	from  Source
+	edits []syntax.Edit // in order
 }
 
 // Places returns the text of the template, for positions in it.
@@ -310,8 +318,36 @@ func ReadJSON(name string, stdin io.Reader) (ordered.Value, error) {
 // WithText returns the source with another text, such as one that was edited. They come together:
 // what the renders of one take is missing to the other.
 func (s Source) WithText(text string) Source {
-	s.Source.Text = text
+	s.Source.Text, s.edited = text, nil
 	return s.with(s.compiler)
+}
+
+// Edited returns the source with edits of its text. What is found in it has places of the text as
+// it was ([Source.Original]).
+func (s Source) Edited(edits ...syntax.Edit) Source {
+	text, made := syntax.Apply(s.Text, edits...)
+	changed := s.WithText(text)
+	changed.edited = &edited{s, made}
+	return changed
+}
+
+// Original returns the source as it was opened, and the place there of a place in it.
+func (s Source) Original(off int) (Source, int) {
+	if s.edited == nil {
+		return s, off
+	}
+	moved := 0 // how much longer the text has become before the place
+	for _, e := range s.edited.edits {
+		at := e.From + moved
+		if off < at {
+			break
+		}
+		if off < at+len(e.Text) {
+			return s.edited.from.Original(e.From)
+		}
+		moved += len(e.Text) - (e.To - e.From)
+	}
+	return s.edited.from.Original(off - moved)
 }
 
 // Extent returns the stretch of a line of the template that a place there is about.

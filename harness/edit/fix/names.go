@@ -1,79 +1,10 @@
 package fix
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check/repair"
 	"github.com/goassay/assay/harness/check/rule"
-)
-
-// The names that other template engines, and Python itself, use for things that the language has
-// under another name.
-var (
-	// filters that are another filter
-	filterAliases = map[string]string{
-		"to_json": "tojson", "json": "tojson", "jsonify": "tojson", "dumps": "tojson",
-		"json_dumps":  "tojson",
-		"json_encode": "tojson", "toJSON": "tojson", "len": "length", "size": "length",
-		"str":       "string",
-		"to_string": "string", "tostring": "string", "strip": "trim", "lowercase": "lower",
-		"downcase":  "lower",
-		"uppercase": "upper", "upcase": "upper", "to_int": "int", "integer": "int",
-		"to_float": "float", "sorted": "sort",
-		"reversed": "reverse", "uniq": "unique", "html_escape": "escape",
-		"default_if_none": "default",
-	}
-	// filters that are a method
-	filterMethods = []string{
-		"split",
-		"rsplit",
-		"splitlines",
-		"lstrip",
-		"rstrip",
-		"startswith",
-		"endswith",
-		"removeprefix",
-		"removesuffix",
-		"keys",
-		"values",
-		"find",
-		"isdigit",
-		"lstrip",
-		"casefold",
-	}
-	// tests that are another test
-	testAliases = map[string]string{
-		"dict": "mapping", "object": "mapping", "str": "string", "bool": "boolean",
-		"int": "integer", "null": "none",
-		"nil": "none", "present": "defined", "missing": "undefined", "callable": "callable",
-	}
-	// tests that are a method
-	testMethods = map[string]string{
-		"startswith": "startswith", "startingwith": "startswith", "starting_with": "startswith",
-		"starts_with": "startswith",
-		"endswith":    "endswith", "endingwith": "endswith", "ending_with": "endswith",
-		"ends_with": "endswith",
-	}
-	// functions that are a filter
-	functionFilters = map[string]string{
-		"len": "length", "str": "string", "int": "int", "float": "float", "list": "list",
-		"sorted": "sort", "sum": "sum",
-		"min": "min", "max": "max", "abs": "abs", "round": "round", "reversed": "reverse",
-		"tojson":  "tojson",
-		"to_json": "tojson", "json_dumps": "tojson", "length": "length", "repr": "pprint",
-	}
-	// functions that are another function
-	functionAliases = map[string]string{
-		"raise": "raise_exception", "raise_error": "raise_exception", "throw": "raise_exception",
-		"throw_exception": "raise_exception", "raise_exeception": "raise_exception",
-		"error": "raise_exception",
-		"fail":  "raise_exception", "exception": "raise_exception",
-	}
 )
 
 // names mends the names of filters, tests and functions that the language does not have and has
@@ -83,24 +14,20 @@ func (m *mender) names() {
 		return
 	}
 	text := m.result.Text
-	tree, spans, err := syntax.ParseSpans(source.New(m.result.Source.Name, text))
+	n, err := repair.NamesIn(source.New(m.result.Source.Name, text))
 	if err != nil {
 		return // nothing is known of a text that is no template
 	}
-	n := &namer{text: text, spans: spans, model: flow.New(tree)}
-	for _, s := range tree.Body {
-		n.look(s)
-	}
-	edits := sorted(n.edits)
+	edits := n.Edits
 	mended, _ := syntax.Apply(text, edits...)
 	was, err := m.source(text).Compile()
 	if _, still := m.source(mended).Compile(); still != nil {
-		for _, u := range n.unknown {
-			m.leave(u.off, u.what+" is not in the language, and nothing in it does the same")
+		for _, u := range n.Unknown {
+			m.leave(u.Off, u.What+" is not in the language, and nothing in it does the same")
 		}
 		return
 	}
-	if n.edits == nil || !apart(edits) {
+	if edits == nil || !apart(edits) {
 		return
 	}
 	if err == nil { // the unknown name stands where it is rarely reached
@@ -119,7 +46,7 @@ func (m *mender) names() {
 		m.good, m.bases = nil, nil
 	}
 	m.result.Patches = append(m.result.Patches,
-		Patch{Kind: UnknownName, Before: text, After: mended, Cured: len(n.names)})
+		Patch{Kind: UnknownName, Before: text, After: mended, Cured: len(n.Mended)})
 	m.result.Steps = append(m.result.Steps, edits)
 	m.result.Text = mended
 }
@@ -129,154 +56,4 @@ func (m *mender) leave(off int, reason string) {
 	pos := source.New("", m.result.Text).Position(off)
 	at := rule.Place{File: m.result.Source.File, Line: pos.Line, Col: pos.Col}
 	m.result.Left = append(m.result.Left, Left{UnknownName, at, reason})
-}
-
-// namer looks for names that the language does not have.
-type namer struct {
-	text    string
-	spans   *syntax.Spans
-	model   *flow.Model
-	edits   []Edit
-	names   []string
-	unknown []unknown
-}
-
-type unknown struct {
-	off  int
-	what string
-}
-
-func (n *namer) look(node syntax.Node) {
-	switch x := node.(type) {
-	case *syntax.Filter:
-		if !jinja.HasFilter(x.Name) && x.X != nil {
-			n.filter(x)
-		}
-	case *syntax.Unary:
-		if t, ok := x.X.(*syntax.Test); ok && x.Op == "not" {
-			n.test(t, x)
-			n.look(t.X)
-			return
-		}
-	case *syntax.Test:
-		n.test(x, x)
-	case *syntax.Call:
-		n.call(x)
-	}
-	for _, c := range syntax.Children(node) {
-		n.look(c)
-	}
-}
-
-func (n *namer) mend(name string, edits ...Edit) {
-	n.names = append(n.names, name)
-	n.edits = append(n.edits, edits...)
-}
-
-func (n *namer) filter(x *syntax.Filter) {
-	at := x.Offset()
-	end := at + len(x.Name)
-	if other, ok := filterAliases[x.Name]; ok {
-		n.mend(x.Name, Edit{From: at, To: end, Text: other})
-		return
-	}
-	bar := strings.LastIndexByte(n.text[:at], '|')
-	if slices.Contains(filterMethods, x.Name) && bar >= n.spans.Expr(x.X).To {
-		operand := n.spans.Expr(x.X)
-		edits := []Edit{{From: operand.To, To: end, Text: "." + x.Name}}
-		if !primary(x.X) && n.text[operand.From] != '(' {
-			edits = []Edit{{From: operand.From, To: operand.From, Text: "("},
-				{From: operand.To, To: end, Text: ")." + x.Name}}
-		}
-		if !strings.HasPrefix(strings.TrimLeft(n.text[end:], " "), "(") {
-			edits[len(edits)-1].Text += "()"
-		}
-		n.mend(x.Name, edits...)
-		return
-	}
-	n.unknown = append(n.unknown, unknown{at, fmt.Sprintf("the filter %q", x.Name)})
-}
-
-// primary reports whether a method may be called on an expression without parentheses around it.
-func primary(x syntax.Expr) bool {
-	switch x.(type) {
-	case *syntax.Name, *syntax.Attr, *syntax.Item, *syntax.Call:
-		return true
-	}
-	return false
-}
-
-// test mends a test; whole is the test with its negation.
-func (n *namer) test(x *syntax.Test, whole syntax.Expr) {
-	if jinja.HasTest(x.Name) {
-		return
-	}
-	operand, span := n.spans.Expr(x.X), n.spans.Expr(whole)
-	at := operand.To + strings.LastIndex(n.text[operand.To:span.To], x.Name)
-	text := n.text[operand.From:operand.To]
-	not := ""
-	if whole != syntax.Expr(x) {
-		not = "not "
-	}
-	switch other, method := testAliases[x.Name], testMethods[x.Name]; {
-	case other != "":
-		n.mend(x.Name, Edit{From: at, To: at + len(x.Name), Text: other})
-	case (x.Name == "list" || x.Name == "array") && simple(x.X):
-		n.mend(x.Name, Edit{From: span.From, To: span.To,
-			Text: fmt.Sprintf("%s(%s is sequence and %s is not "+
-				"string and %s is not mapping)", not, text, text, text)})
-	case method != "" && primary(x.X) && len(x.Args.Args) == 1:
-		arg := n.spans.Expr(x.Args.Args[0])
-		n.mend(x.Name, Edit{From: span.From, To: span.To,
-			Text: fmt.Sprintf("%s%s.%s(%s)", not, text, method, inner(n.text[arg.From:arg.To]))})
-	case x.Name == "contains" && len(x.Args.Args) == 1:
-		arg := n.spans.Expr(x.Args.Args[0])
-		n.mend(x.Name, Edit{From: span.From, To: span.To,
-			Text: fmt.Sprintf("(%s %sin %s)", inner(n.text[arg.From:arg.To]), not, text)})
-	default:
-		n.unknown = append(n.unknown, unknown{at, fmt.Sprintf("the test %q", x.Name)})
-	}
-}
-
-// inner is the text of an expression without the parentheses around it.
-func inner(text string) string {
-	if strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") &&
-		strings.Count(text, "(") == 1 {
-		return text[1 : len(text)-1]
-	}
-	return text
-}
-
-// call mends the call of a function that only Python or another engine has.
-func (n *namer) call(x *syntax.Call) {
-	span := n.spans.Expr(x)
-	if a, ok := x.Func.(*syntax.Attr); ok && a.Name == "dumps" && len(x.Args.Args) == 1 &&
-		len(x.Keywords) == 0 {
-		if of, ok := a.X.(*syntax.Name); ok && of.Name == "json" && !n.model.Assigns("json") {
-			n.asFilter("json.dumps", span, x.Args.Args[0], "tojson")
-		}
-		return
-	}
-	f, ok := x.Func.(*syntax.Name)
-	if !ok || n.model.Assigns(f.Name) || jinja.HasFunction(f.Name) {
-		return
-	}
-	if other, ok := functionAliases[f.Name]; ok {
-		n.mend(f.Name, Edit{From: f.Offset(), To: f.Offset() + len(f.Name), Text: other})
-		return
-	}
-	if other, ok := functionFilters[f.Name]; ok && len(x.Args.Args) == 1 && len(x.Keywords) == 0 {
-		n.asFilter(f.Name, span, x.Args.Args[0], other)
-	}
-}
-
-// asFilter writes a call with one argument as a filter of the argument.
-func (n *namer) asFilter(name string, call syntax.Span, arg syntax.Expr, filter string) {
-	span := n.spans.Expr(arg)
-	open, end := "(", "|"+filter+")"
-	if _, isFilter := arg.(*syntax.Filter); !primary(arg) && !isFilter {
-		open, end = "((", ")|"+filter+")"
-	}
-	n.mend(name, Edit{From: call.From, To: span.From, Text: open},
-		Edit{From: span.To, To: call.To, Text: end})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/harness/check/repair"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -212,7 +213,7 @@ func (m *mender) refusal(k kindOf, f fault) (*state, bool) {
 		return nil, false
 	}
 	for _, s := range st.survey(k.keys).near(was.off) {
-		if !simple(s.x) || s.at < 0 {
+		if !repair.Simple(s.x) || s.at < 0 {
 			continue
 		}
 		next, ok := m.apply(st, []Edit{{From: s.at, To: s.at, Text: s.refusing(st.text)}})

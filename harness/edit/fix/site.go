@@ -7,6 +7,7 @@ import (
 
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/harness/check/repair"
 )
 
 // site is an expression of a template that may be wrapped.
@@ -139,7 +140,7 @@ func orNone(s *site) ([]Edit, bool) {
 func notText(s *site) ([]Edit, bool) {
 	t, ok := s.x.(*syntax.Test)
 	at := strings.LastIndex(s.text, " is ")
-	if !ok || !simple(t.X) || at < 0 || s.text[0] == '(' {
+	if !ok || !repair.Simple(t.X) || at < 0 || s.text[0] == '(' {
 		return nil, false
 	}
 	before, after := "", " and "+strings.TrimSpace(s.text[:at])+" is not string"
@@ -151,7 +152,7 @@ func notText(s *site) ([]Edit, bool) {
 
 // joinTypes writes alternatives in one word.
 func joinTypes(s *site) ([]Edit, bool) {
-	if !simple(s.x) {
+	if !repair.Simple(s.x) {
 		return nil, false
 	}
 	edits := s.filtered("join(" + s.quote + union + s.quote + ")")
@@ -201,7 +202,7 @@ func asText(s *site) ([]Edit, bool) {
 // are text as they are.
 func asMembers(s *site) ([]Edit, bool) {
 	f, ok := s.x.(*syntax.Filter)
-	if !ok || f.X == nil || f.Name != "tojson" || !simple(f.X) {
+	if !ok || f.X == nil || f.Name != "tojson" || !repair.Simple(f.X) {
 		return nil, false
 	}
 	bar := strings.LastIndex(s.text[:f.Offset()-s.span.From], "|")
@@ -215,7 +216,7 @@ func asMembers(s *site) ([]Edit, bool) {
 
 // asJSON writes a value that is not text as JSON.
 func asJSON(s *site) ([]Edit, bool) {
-	if !simple(s.x) {
+	if !repair.Simple(s.x) {
 		return nil, false
 	}
 	return merged(s.chosen(s.text+" if "+s.text+" is string"), s.filtered("tojson")), true
@@ -231,21 +232,6 @@ func toJSON(s *site) ([]Edit, bool) {
 		return []Edit{{From: at, To: at + len(f.Name), Text: "tojson"}}, true
 	}
 	return s.filtered("tojson"), true
-}
-
-// simple reports whether an expression may well be written twice.
-func simple(x syntax.Expr) bool {
-	switch x := x.(type) {
-	case *syntax.Name:
-		return true
-	case *syntax.Attr:
-		return simple(x.X)
-	case *syntax.Item:
-		_, isConst := x.Index.(*syntax.Const)
-		_, isName := x.Index.(*syntax.Name)
-		return (isConst || isName) && simple(x.X)
-	}
-	return false
 }
 
 // merged joins the edits around an expression, the first ones outside.
