@@ -149,15 +149,17 @@ func At(own string, at, to int) (m Marker, ok bool) {
 	return m, true
 }
 
-// Mentioned reports whether a marker stands among the words of a sentence, or in quotes.
+// Mentioned reports whether a marker stands among the words of a sentence, which have one blank
+// between them, or in quotes.
 func Mentioned(own string, m Marker) bool {
 	before, _ := utf8.DecodeLastRuneInString(own[:m.At])
 	after, _ := utf8.DecodeRuneInString(own[m.To:])
 	if strings.ContainsRune("`'\"(", before) && strings.ContainsRune("`'\").,", after) {
 		return true
 	}
-	said, _ := utf8.DecodeLastRuneInString(strings.TrimRight(own[:m.At], " "))
-	return before == ' ' && (unicode.IsLetter(said) || unicode.IsDigit(said) ||
+	words := strings.TrimRight(own[:m.At], " ")
+	said, _ := utf8.DecodeLastRuneInString(words)
+	return m.At-len(words) == 1 && (unicode.IsLetter(said) || unicode.IsDigit(said) ||
 		strings.ContainsRune(",:;.'\"`>", said))
 }
 

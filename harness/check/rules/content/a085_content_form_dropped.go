@@ -1,8 +1,10 @@
 package content
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -48,11 +50,24 @@ func checkForms(s *probe.Subject, find probe.Finder) {
 				"written %d times, and once as %s", forms[i].name, n, forms[1-i].name)
 		}
 		if !arrives[i] && arrives[1-i] {
+			find := find
+			if forms[i].name == "parts" && !looksIntoParts(prompts[i]) {
+				find = probe.Weigh(find, rule.Note)
+			}
 			find(prompts[i].Near("USERNEEDLE"),
 				"a question whose content comes as %s is lost without an error; as %s it is "+
 					"kept", forms[i].name, forms[1-i].name)
 		}
 	}
+}
+
+// looksIntoParts reports whether a template looks at a part of a content in parts. One that does not
+// gets a text from every server, which joins the parts.
+func looksIntoParts(p probe.Rendering) bool {
+	o, _ := p.Observe()
+	return slices.ContainsFunc(o.Trace.Reads(), func(r jinja.Read) bool {
+		return strings.HasPrefix(r.Path, "messages[0].content[0]")
+	})
 }
 
 // argumentForms asks the same of arguments.

@@ -33,7 +33,8 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	told := s.SystemTurn()
-	if _, err := s.Raw(sample.Talk(told, sample.User), false); err != nil {
+	system, err := s.Raw(sample.Talk(told, sample.User), false)
+	if err != nil {
 		return // A043 is about it
 	}
 	p, err := s.Raw(sample.Talk(told.With("role", ordered.Str("developer")), sample.User), false)
@@ -52,8 +53,8 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	q, ok := boundary.SequenceOf(s)
-	if !ok {
-		return
+	if !ok || p.Text == system.Text {
+		return // as a system message
 	}
 	switch at := strings.LastIndex(before, q.Opener); {
 	case at < 0 || strings.Contains(before[at:], q.Closer):

@@ -1,6 +1,7 @@
 package markers
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
@@ -11,6 +12,7 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -23,8 +25,9 @@ var TextGlued = &probe.Rule{
 			"said; tokens change.",
 		Fix: "Write a line feed, a space or a marker between them, in every branch.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkGlued,
+	Group:    probe.GroupLint,
+	Requires: []string{"A064"},
+	Find:     checkGlued,
 }
 
 // free reports whether the text at a path is somebody's own words.
@@ -73,8 +76,13 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 			var this seam
 			switch {
 			case left && right && prompts.MessageOf(before) != prompts.MessageOf(r):
+				if t.Kinds[prompts.MessageOf(before)] == conversation.Call && s.Fires("A064") {
+					continue // it stands behind the results, and so before their answer
+				}
 				this = seam{t.Kinds[prompts.MessageOf(before)].String(),
 					"the text of " + probe.Article(t.Kinds[prompts.MessageOf(r)].String())}
+			case left && r.Role == jinja.Literal && picture(t, before):
+				continue // whose own text follows the part before, as its sender has put it
 			case left && r.Role == jinja.Literal && word(b) && (word(a) ||
 				strings.ContainsRune(".!?", a)):
 				this = seam{t.Kinds[prompts.MessageOf(before)].String(),
@@ -110,6 +118,16 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
+}
+
+// picture reports whether a part that is no text follows the one that a text came from.
+func picture(t *prompts.Prompt, text jinja.Run) bool {
+	var message, part int
+	if _, err := fmt.Sscanf(text.Path, "messages[%d].content[%d]", &message, &part); err != nil {
+		return false
+	}
+	parts := t.In.Messages[message].At("content").Items()
+	return part+1 < len(parts) && parts[part+1].At("type").Text() != "text"
 }
 
 // beginsBlock reports whether the template's own text begins with an element that fills lines of
