@@ -26,7 +26,7 @@ var TypedContentPrinted = &probe.Rule{
 }
 
 func checkTyped(s *probe.Subject, find probe.Finder) {
-	if checkListPrinted(s, find, sample.Talk(sample.UserInParts), "USERNEEDLE") ||
+	if checkListPrinted(s, find, inParts{"", "USERNEEDLE", sample.Talk(sample.UserInParts)}) ||
 		!s.Template.Caps().TypedContent {
 		return // engines make one text of the parts
 	}
@@ -35,39 +35,65 @@ func checkTyped(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// checkRoles reports whether the parts of another role's content are printed.
-func checkRoles(s *probe.Subject, find probe.Finder) bool {
-	inParts := func(m ordered.Value) ordered.Value {
-		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))
-	}
-	told := checkListPrinted(s, find, sample.Talk(inParts(sample.System), sample.User),
-		"SYSTEMNEEDLE")
-	answered := checkListPrinted(s, find, sample.Talk(sample.User, inParts(sample.Answer),
-		sample.LaterUser), "ANSWERNEEDLE")
-	returned := checkListPrinted(s, find, sample.Talk(sample.User, sample.CallTurn,
-		inParts(sample.Result)), "RESULTNEEDLE")
-	return told || answered || returned
+// inParts is a conversation with a message in parts.
+type inParts struct {
+	of       string // what the message is
+	needle   string
+	messages []ordered.Value
 }
 
-// checkListPrinted reports whether a message that comes as a list of parts is printed as a list.
-func checkListPrinted(s *probe.Subject, find probe.Finder, messages []ordered.Value,
-	needle string) bool {
-	result := needle == "RESULTNEEDLE"
-	prompt, err := s.Raw(messages, result)
-	if err != nil {
-		return false // other rules are about it
+// checkRoles reports whether the parts of another role's content are printed.
+func checkRoles(s *probe.Subject, find probe.Finder) bool {
+	parts := func(m ordered.Value) ordered.Value {
+		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))
 	}
-	at := strings.Index(prompt.Text, needle)
-	if at < 0 {
+	return checkListPrinted(s, find,
+		inParts{"a system message", "SYSTEMNEEDLE", sample.Talk(parts(sample.System), sample.User)},
+		inParts{"an answer", "ANSWERNEEDLE", sample.Talk(sample.User, parts(sample.Answer),
+			sample.LaterUser)},
+		inParts{"a result", "RESULTNEEDLE", sample.Talk(sample.User, sample.CallTurn,
+			parts(sample.Result))})
+}
+
+// checkListPrinted reports whether a message that comes as a list of parts is printed as a list: one
+// finding, with a line for each further message.
+func checkListPrinted(s *probe.Subject, find probe.Finder, all ...inParts) bool {
+	var first probe.Rendering
+	text, needle := "", ""
+	for _, c := range all {
+		prompt, ok := listPrinted(s, c)
+		switch {
+		case !ok:
+		case text == "":
+			first, needle = prompt, c.needle
+			text = "the model sees: " + prompt.Quote(c.needle)
+		default:
+			text += "\nthe same: the parts of " + c.of
+		}
+	}
+	if text == "" {
 		return false
 	}
-	before := prompt.Text[max(0, at-len("[{'type': 'text', 'text': '")):at]
-	if !strings.Contains(before, "'type'") && (result || !strings.Contains(before, `"type"`)) {
-		return false // a result that is no text may be written as JSON
-	}
-	find(prompt.Of(needle), "content that comes as a list of parts is printed as a list, not as its "+
-		"text\nthe model sees: %s", prompt.Quote(needle))
+	find(first.Of(needle), "content that comes as a list of parts is printed as a list, not as its "+
+		"text\n%s", text)
 	return true
+}
+
+// listPrinted returns the prompt of a conversation, where its list of parts is printed as a list.
+func listPrinted(s *probe.Subject, c inParts) (prompt probe.Rendering, ok bool) {
+	result := c.needle == "RESULTNEEDLE"
+	prompt, err := s.Raw(c.messages, result)
+	if err != nil {
+		return prompt, false // other rules are about it
+	}
+	at := strings.Index(prompt.Text, c.needle)
+	if at < 0 {
+		return prompt, false
+	}
+	before := prompt.Text[max(0, at-len("[{'type': 'text', 'text': '")):at]
+	// A result that is no text may be written as JSON.
+	return prompt, strings.Contains(before, "'type'") ||
+		!result && strings.Contains(before, `"type"`)
 }
 
 // checkPartsPrinted looks for parts of content, images say, that are printed as values.

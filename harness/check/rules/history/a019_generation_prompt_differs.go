@@ -26,7 +26,7 @@ var GenerationPromptDiffers = &probe.Rule{
 			"prompt writes.",
 	},
 	Group:    probe.GroupLint,
-	Requires: []string{"A059", "A071"},
+	Requires: []string{"A059", "A071", "A173"},
 	Find:     checkGeneration,
 }
 
@@ -64,11 +64,14 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		rest, begins := strings.CutPrefix(turn.Text, prompt.Text)
 		at := report.Parting(turn.Text, prompt.Text)
 		switch {
+		case !begins && s.Fires("A173") && strings.HasPrefix(bare(turn.Text), bare(prompt.Text)):
+			// the indentation is another rule's
 		case !begins && !parts && !asksForOther(prompt.Text, turn.Text):
 			parts = true
 			written, _ := s.Ask(asked)
 			find := find
-			if rest := prompt.Text[at:]; strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) {
+			rest := prompt.Text[opens(s, prompt.Text, at):]
+			if strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
 			find(written.At(at), "with thinking %s, the prompt ends otherwise than answers "+
@@ -88,6 +91,20 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 	}
 }
 
+// bare is a text without its white space.
+func bare(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// opens is where the marker begins that opens reasoning at an offset of a prompt; the offset where
+// there is none. The marker of an answer may begin as that of reasoning does.
+func opens(s *probe.Subject, prompt string, off int) int {
+	marker := strings.TrimSpace(s.Template.Analysis().Format.Reasoning.Open.Text)
+	at := strings.LastIndex(prompt[:min(len(prompt), off+len(marker))], marker)
+	if marker != "" && at >= 0 && at < off && off < at+len(marker) {
+		return at
+	}
+	return off
+}
+
 // checkGenerationOfCalls asks the same of calls, for white space.
 func checkGenerationOfCalls(s *probe.Subject, find probe.Finder) {
 	if c := s.Template.Caps(); !c.ToolCalls || !c.Tools || s.Fires("A071") {
@@ -96,9 +113,9 @@ func checkGenerationOfCalls(s *probe.Subject, find probe.Finder) {
 	prompt, err1 := s.Fitted(sample.Talk(sample.User), true, true)
 	call, err2 := s.Fitted(sample.Talk(sample.User, sample.CallTurn), true, false)
 	answer, err3 := s.Fitted(sample.Talk(sample.User, sample.Answer), true, false)
-	bare := strings.TrimRight(prompt.Text, " \n")
+	trimmed := strings.TrimRight(prompt.Text, " \n")
 	if err1 == nil && err2 == nil && err3 == nil && strings.HasPrefix(answer.Text, prompt.Text) &&
-		strings.HasPrefix(call.Text, bare) && !strings.HasPrefix(call.Text, prompt.Text) {
+		strings.HasPrefix(call.Text, trimmed) && !strings.HasPrefix(call.Text, prompt.Text) {
 		find(prompt.At(len(prompt.Text)-1), "the prompt ends in white space that calls in "+
 			"the history do not begin with\n%s", report.Sides("history", call.Text, "prompt",
 			prompt.Text))

@@ -27,8 +27,9 @@ var GenerationPromptIgnored = &probe.Rule{
 			"the model goes on with the user's turn.",
 		Fix: "Write the model's header at the end only {% if add_generation_prompt %}.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkAsked,
+	Group:    probe.GroupLint,
+	Requires: []string{"A173"},
+	Find:     checkAsked,
 }
 
 // checkAsked compares the end of a prompt after a question with the text between the question and
@@ -148,7 +149,7 @@ func checkReasoningAsked(s *probe.Subject, find probe.Finder) {
 					"the history\nthe model sees: %s",
 				report.Quote(asked.Text, len(asked.Text)-len(after)))
 			return
-		case after == "" && space != "":
+		case after == "" && space != "" && !s.Fires("A173"):
 			find(asked.At(len(asked.Text)-1), "the prompt ends right after %s, which %s "+
 				"follows in the history\nthe model sees: %s", probe.JSON(end), probe.JSON(space),
 				report.Quote(asked.Text, len(asked.Text)))

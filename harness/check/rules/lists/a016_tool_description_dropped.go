@@ -1,6 +1,9 @@
 package lists
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/goassay/assay/harness/check/fact/losses"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -21,9 +24,18 @@ var ToolDescriptionDropped = &probe.Rule{
 }
 
 func checkToolText(s *probe.Subject, find probe.Finder) {
-	if s.Supports(find, probe.DescribesTools) && prompts.Heard(s, find) {
-		losses.All.Of(s).FindLost(find, losses.All.Of(s).
-			Of(conversation.None, conversation.ToolName, conversation.Description,
-				conversation.Parameter, conversation.Choice, conversation.Required))
+	if !s.Supports(find, probe.DescribesTools) || !prompts.Heard(s, find) {
+		return
 	}
+	lost := losses.All.Of(s).Of(conversation.None, conversation.ToolName, conversation.Description,
+		conversation.Parameter, conversation.Choice, conversation.Required)
+	if !slices.ContainsFunc(lost, func(l losses.Lost) bool { return !alternative(l) }) {
+		find = probe.Weigh(find, rule.Note) // the formats of few models have a place for them
+	}
+	losses.All.Of(s).FindLost(find, lost)
+}
+
+// alternative reports whether a text stands within one of several schemas of a parameter.
+func alternative(l losses.Lost) bool {
+	return strings.Contains(l.Path, "Of[")
 }

@@ -2,6 +2,7 @@ package lists
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -18,8 +19,9 @@ var ValueMissing = &probe.Rule{
 		Damage: "The model reads text that no parser of JSON takes, and writes such text.",
 		Fix:    "Write the value with tojson, and null or an empty string where there is none.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkValues,
+	Group:    probe.GroupLint,
+	Requires: []string{"A152"},
+	Find:     checkValues,
 }
 
 // indented is a text in JSON, from its key on, that several spaces or a line feed of the template's
@@ -43,6 +45,11 @@ func checkValues(s *probe.Subject, find probe.Finder) {
 		}
 		for _, text := range noValue {
 			if at := strings.Index(own, text); at >= 0 {
+				if slices.ContainsFunc(s.Findings("A152"), func(f rule.Fault[probe.Where]) bool {
+					return f.At == t.At(at)
+				}) {
+					return // a value without quotes, of which nothing is left where it is empty
+				}
 				find(t.At(at), "a key is written without a value\nthe model sees: %s\n"+
 					"request: %s",
 					report.Quote(t.Text, at), t.Name)
