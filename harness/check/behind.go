@@ -90,10 +90,11 @@ func short(text string) string {
 }
 
 // fresh are the findings among the results of another look that are not among the results so far,
-// and are not about a place that was replaced.
+// and are not about a place that was replaced. The proof of a format is void where a text is not
+// the template's own.
 func fresh(again, results []rule.Result, hidden []stretch) []rule.Result {
 	return slices.DeleteFunc(again, func(one rule.Result) bool {
-		return !told(one) ||
+		return !told(one) || one.Group != probe.GroupCompile && one.Group != probe.GroupLint ||
 			slices.ContainsFunc(hidden, func(h stretch) bool { return h.has(one.Place) }) ||
 			slices.ContainsFunc(results, func(known rule.Result) bool {
 				return known.Same(&one) || told(known) && known.Rule == one.Rule &&
@@ -145,12 +146,11 @@ func insert(results []rule.Result, one rule.Result) []rule.Result {
 // to know: one that a finding is about, where there is one, so that none is passed over. nil: there
 // is none. What the template words itself is no such error.
 func end(s *probe.Subject, results []rule.Result) error {
-	if s.Template == nil {
-		return s.Err
-	}
-	ends := s.Rules.Reasons()
-	if s.Options.Only == nil {
-		ends = append(ends, ended(s)...)
+	ends := []error{s.Err}
+	if s.Template != nil {
+		if ends = s.Rules.Reasons(); s.Options.Only == nil {
+			ends = append(ends, ended(s)...)
+		}
 	}
 	ends = slices.DeleteFunc(ends, func(err error) bool { return !planless(s, err) })
 	first := slices.IndexFunc(ends, func(err error) bool {

@@ -119,7 +119,7 @@ var faults = []fault{
 	{"A006 A007? A011 A085", chat, jsonCall, `<call id="{{ call.id }}">{{ call.function.name }}({% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}{{ key }}={{ value }}{{ ", " if not loop.last }}{% endfor %}{% endif %})</call>`, "{{ value }}"},
 	{"A073", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "\n{% endif %}\n{%- endfor %}\n{%- if add_ge"},
 	{"A008 A138", chat, "{%- if tools %}", "{%- if false %}", "if call.function.arguments is"},
-	{"A009 A035?", chat, "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}", "(1) %}"},
+	{"A009", chat, "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}", "(1) %}"},
 	{"A011 A025 A041", tagged, "value | tojson", "value if value is string else value | tojson", "if value is string"},
 	{"A012", chat, "{% if message.content is string %}", "{% if message.content is string or message.content is none %}", "message.content }}{% else %}{% for"},
 	{"A012 A139", chat, "{{- bos_token }}", "{{- bos_token }}{% for m in messages %}{% if m.tool_calls and 'x' in m.content %}{% endif %}{% endfor %}", "in m.content"},

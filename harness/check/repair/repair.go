@@ -178,7 +178,7 @@ func (s *search) forms(x syntax.Expr) (kept, other string) {
 			return "1", "2"
 		}
 		return "(" + s.written(x.X) + " ~ " + s.written(x.Y) + ")",
-			"(' ' ~ " + s.written(x.X) + " ~ ' ' ~ " + s.written(x.Y) + " ~ ' ')"
+			"(" + padded(s.written(x.X)) + " ~ " + padded(s.written(x.Y)) + ")"
 	case *syntax.Compare, *syntax.Test:
 		return "false", "true"
 	case *syntax.Unary:
@@ -226,8 +226,11 @@ func (s *search) whole(x syntax.Expr) syntax.Span {
 
 // operand are two expressions for a function of a value of which nothing is known.
 func (s *search) operand(x syntax.Expr) (kept, other string) {
-	return s.written(x), "(' ' ~ " + s.written(x) + " ~ ' ')"
+	return s.written(x), padded(s.written(x))
 }
+
+// padded is a text with blanks around it, and an opaque one where it is empty.
+func padded(text string) string { return "(' ' ~ (" + text + " or 'text') ~ ' ')" }
 
 // written is an expression that writes a value as text: that of None and of what is not defined is
 // empty, and what can be gone through once only is a list.

@@ -91,7 +91,7 @@ func (r *Runner[S, At]) Findings(id string) []Fault[At] {
 	return found
 }
 
-// Reasons are the errors for which checks that were run were not judged, in the order of the checks.
+// Reasons are the errors for which checks were run and not judged, in the order of the checks.
 func (r *Runner[S, At]) Reasons() (all []error) {
 	for _, c := range r.Checks {
 		if one, ok := r.looks[c.ID]; ok {

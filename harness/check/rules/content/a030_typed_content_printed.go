@@ -55,8 +55,8 @@ func checkRoles(s *probe.Subject, find probe.Finder) bool {
 			parts(sample.Result))})
 }
 
-// checkListPrinted reports whether a message that comes as a list of parts is printed as a list: one
-// finding, with a line for each further message.
+// checkListPrinted reports whether a message that comes as a list of parts is printed as a list:
+// one finding, with a line for each further message.
 func checkListPrinted(s *probe.Subject, find probe.Finder, all ...inParts) bool {
 	var first probe.Rendering
 	text, needle := "", ""

@@ -61,8 +61,8 @@ func checkForms(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// looksIntoParts reports whether a template looks at a part of a content in parts. One that does not
-// gets a text from every server, which joins the parts.
+// looksIntoParts reports whether a template looks at a part of a content in parts. One that does
+// not gets a text from every server, which joins the parts.
 func looksIntoParts(p probe.Rendering) bool {
 	o, _ := p.Observe()
 	return slices.ContainsFunc(o.Trace.Reads(), func(r jinja.Read) bool {
