@@ -71,7 +71,8 @@ func Renders(text string) ([]string, error) {
 // Found holds the findings of the checks in a template, and how often each rule has one.
 type Found map[string]int
 
-// Check runs the checks, and counts all findings, and those that are more than a note.
+// Check runs the checks, and counts all findings, and those that are more than a note. A rule that
+// could not be judged is no such one.
 func Check(src subject.Source) (all, loud Found) {
 	all, loud = Found{}, Found{}
 	for _, res := range check.Template(src, check.Options{}) {
@@ -79,7 +80,7 @@ func Check(src subject.Source) (all, loud Found) {
 			continue
 		}
 		all[res.Rule] += res.Causes()
-		if res.Level() > rule.Note {
+		if res.Level() > rule.Note && res.Status != rule.Unjudged {
 			loud[res.Rule] += res.Causes()
 		}
 	}
