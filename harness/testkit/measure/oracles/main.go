@@ -127,7 +127,7 @@ func (p *pair) learn(src subject.Source, e *encoder.Encoder) error {
 // note counts the differences of a comparison.
 func (p *pair) note(src subject.Source, c *encoders.Comparison) {
 	for _, d := range c.Differences {
-		place := probe.PlaceAt(src, int(d.At))
+		place := probe.PlaceAt(src, d.At.Off())
 		p.count(fmt.Sprintf("A190:%d", place.Line), d.N, func() string { return d.Told("encoder") })
 	}
 	for _, d := range c.Refused {
