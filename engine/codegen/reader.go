@@ -49,13 +49,23 @@ func (r *reader) turn() peg.Pattern {
 		return peg.Seq{header, start}
 	}
 	if begun := r.t.begunMarker(); begun != "" && begun == strings.Trim(prefill, format.Space) {
-		return peg.Choice{
+		return append(r.keptOpener(begun),
 			peg.Seq{peg.And{P: r.wholeMarker()}, peg.Cut{}, start},
 			peg.Seq{peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Lit{Text: begun}}},
-				r.mark(format.Marker{}), start},
-		}
+				r.mark(format.Marker{}), start})
 	}
 	return start
+}
+
+// keptOpener returns the alternative for an opener of reasoning that stays in the content (E22) and
+// that the prompt has begun: the model's part of it stays.
+func (r *reader) keptOpener(begun string) peg.Choice {
+	rest, ok := strings.CutPrefix(r.t.f.Reasoning.Open.Text, begun)
+	if !ok || rest == "" || !r.t.keepsReasoning() {
+		return nil
+	}
+	return peg.Choice{peg.Seq{peg.Hold{P: peg.Seq{peg.Space{}, r.lit(begun), peg.Space{},
+		peg.Capture{Kind: Content, P: r.lit(rest)}}}, peg.Cut{}, r.ref("reasoning", r.reasoning)}}
 }
 
 // lit matches the text of a marker, which has no white space at its edges.
