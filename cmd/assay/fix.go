@@ -228,11 +228,15 @@ func replaceText(name, text string) error {
 func (k *checking) offer(c *call, one *checked, src subject.Source) error {
 	var mendable, ofClients []*rule.Result
 	var ids []string
+	rules := fix.Rules()
+	if !k.fix && !k.diff {
+		rules = fix.Offers()
+	}
 	for i := range one.results {
 		res := &one.results[i]
 		isFound := (res.Status == rule.Failed || res.Status == rule.Found) &&
 			(k.fix || k.diff || k.output.tells(c, res))
-		if isFound && res.Suite == src.Name && slices.Contains(fix.Rules(), res.Rule) {
+		if isFound && res.Suite == src.Name && slices.Contains(rules, res.Rule) {
 			mendable, ids = append(mendable, res), append(ids, res.Rule)
 		}
 		if isFound && res.Suite == src.Name && check.OfClients(res.Rule) {

@@ -26,6 +26,8 @@ const (
 	PythonValues    Kind = "values in Python's spelling"
 	UnknownName     Kind = "an unknown name"
 	OpenTurn        Kind = "a turn left open"
+	Developer       Kind = "a developer's message"
+	NoCalls         Kind = "calls that are null or empty"
 )
 
 // kindOf is how faults of a kind are found and mended.
@@ -35,37 +37,42 @@ type kindOf struct {
 	keys   []string // the fields of a request that it is about
 	faults func(*mender) []fault
 	forms  []wrap
+	whole  bool // a patch that mends some of the faults is none
 }
 
 // kinds are tried in this order: a tool that crashes hides the faults of its types.
 var kinds = []kindOf{
-	{UnknownName, []string{"A001", "A002", "A066", "A036"}, nil, nil, nil},
-	{NullContent, []string{"A012", "A040", "A066"}, []string{"content"}, (*mender).nullFaults,
-		[]wrap{orEmpty, orText, orNone}},
+	{UnknownName, []string{"A001", "A002", "A066", "A036"}, nil, nil, nil, false},
+	{NullContent, []string{"A012", "A040", "A066"}, []string{"content"}, nullFaults,
+		[]wrap{orEmpty, orText, orNone}, false},
 	{
 		BareTools,
 		[]string{"A066", "A010", "A002", "A016"},
 		[]string{"description", "parameters", "properties", "function"},
-		(*mender).toolFaults,
-		[]wrap{orEmpty, orText, orParameters, orSchema},
+		toolFaults,
+		[]wrap{orEmpty, orText, orParameters, orSchema}, false,
 	},
-	{Unions, []string{"A066"}, []string{"type"}, (*mender).unionFaults,
-		[]wrap{joinTypes, orTypes, orEmpty, notText}},
+	{Unions, []string{"A066"}, []string{"type"}, unionFaults,
+		[]wrap{joinTypes, orTypes, orEmpty, notText}, false},
 	{
 		TextArguments,
 		[]string{"A036", "A018", "A066", "A076"},
 		[]string{"arguments"},
-		(*mender).textFaults,
-		[]wrap{asText, asMembers},
+		textFaults,
+		[]wrap{asText, asMembers}, false,
 	},
 	{
 		ObjectArguments,
 		[]string{"A036", "A068", "A066", "A076"},
 		[]string{"arguments"},
-		(*mender).objectFaults,
-		[]wrap{asJSON, toJSON},
+		objectFaults,
+		[]wrap{asJSON, toJSON}, false,
 	},
-	{PythonValues, []string{"A068"}, nil, (*mender).pythonFaults, []wrap{toJSON}},
+	{PythonValues, []string{"A068"}, nil, pythonFaults, []wrap{toJSON}, false},
+	{NoCalls, []string{"A157", "A158", "A159", "A160"}, []string{"tool_calls"},
+		noCallsFaults, []wrap{hasItems, orEmpty}, false},
+	{Developer, []string{"A137"}, []string{"role"}, developerFaults,
+		[]wrap{orDeveloper, asSystem}, true},
 }
 
 // form is the form of arguments that the template was written for.
@@ -228,8 +235,9 @@ func (m *mender) survey(t *engine.Template) {
 	m.sound()
 }
 
-// permitted reports whether the protocol permits a request's tools and arguments. The search for
-// what reaches branches puts any value in their places, and no prompt of such a request is right.
+// permitted reports whether the protocol permits a request's tools, contents and arguments. The
+// search for what reaches branches puts any value in their places, and no prompt of such a request
+// is right.
 func permitted(in chattemplate.Input) bool {
 	for _, tool := range in.Tools {
 		if tool.At("function").Kind() != ordered.Object && tool.At("name").IsNull() {
@@ -237,6 +245,11 @@ func permitted(in chattemplate.Input) bool {
 		}
 	}
 	for _, message := range in.Messages {
+		switch message.At("content").Kind() {
+		case ordered.Null, ordered.String, ordered.Array:
+		default:
+			return false
+		}
 		for _, call := range message.At("tool_calls").Items() {
 			arguments, text := call.At("function", "arguments"), ""
 			if arguments.Kind() == ordered.String {
@@ -258,6 +271,9 @@ func (m *mender) sound() {
 
 // spoiled reports whether a prompt has text of a kind of fault in it: it may change.
 func (m *mender) spoiled(k kept) bool {
+	if unheard(k.in, k.text, "") {
+		return true // whatever a system message in its place would do
+	}
 	for _, twin := range m.twins(k.in) {
 		text, err := m.now.t.Render(twin.in)
 		if err == nil && text != k.text && twin.shows(k.in, k.text, text) {
@@ -454,6 +470,9 @@ func (m *mender) twins(in chattemplate.Input) []twin {
 		other.Messages = full.Messages
 		all = append(all, twin{other, printsNull})
 	}
+	if called := withoutCalls(in); !same(called.Messages, in.Messages) {
+		all = append(all, twin{called, differs})
+	}
 	if m.form != formNone {
 		if written := formed(in, m.form); !same(written.Messages, in.Messages) {
 			shows := symptom(printsText)
@@ -464,6 +483,82 @@ func (m *mender) twins(in chattemplate.Input) []twin {
 		}
 	}
 	return all
+}
+
+// role returns a change of the role of messages.
+func role(from, to string) func(chattemplate.Input) chattemplate.Input {
+	return func(in chattemplate.Input) chattemplate.Input {
+		return eachMessage(in, func(msg ordered.Value) ordered.Value {
+			if msg.At("role").Text() == from {
+				return msg.With("role", ordered.Str(to))
+			}
+			return msg
+		})
+	}
+}
+
+// unheard reports whether a text of a developer's message is not in a prompt.
+func unheard(in chattemplate.Input, text, _ string) bool {
+	return slices.ContainsFunc(in.Messages, func(msg ordered.Value) bool {
+		words := []string{msg.At("content").Text()}
+		for _, part := range msg.At("content").Items() {
+			words = append(words, part.At("text").Text())
+		}
+		return msg.At("role").Text() == "developer" && slices.ContainsFunc(words,
+			func(w string) bool { return !strings.Contains(text, w) })
+	})
+}
+
+// noCalls returns a change of the calls of answers that make none.
+func noCalls(calls ordered.Value) func(chattemplate.Input) chattemplate.Input {
+	return spoken(false, func(msg ordered.Value) ordered.Value {
+		return msg.With("tool_calls", calls)
+	})
+}
+
+// withoutCalls leaves the calls out where there are none.
+var withoutCalls = spoken(false, func(msg ordered.Value) ordered.Value {
+	return msg.Without("tool_calls")
+})
+
+// differs reports whether a prompt is another one than its twin.
+func differs(_ chattemplate.Input, text, twin string) bool { return text != twin }
+
+// unrefused takes the faults out that the template refuses in its own words.
+func unrefused(m *mender, faults []fault) []fault {
+	return slices.DeleteFunc(faults, func(f fault) bool { return worded(f.failure(m.now)) })
+}
+
+func developerFaults(m *mender) []fault {
+	faults := m.put(role("system", "developer"), unheard, itself)
+	for _, late := range []bool{false, true} {
+		faults = append(faults, m.put(added("developer", late), unheard, added("system", late))...)
+	}
+	return unrefused(m, faults)
+}
+
+// added returns a change that puts further instructions behind those that a request begins with, or
+// late, behind its first answer.
+func added(role string, late bool) func(chattemplate.Input) chattemplate.Input {
+	after := "system"
+	if late {
+		after = "assistant"
+	}
+	return func(in chattemplate.Input) chattemplate.Input {
+		i := slices.IndexFunc(in.Messages, func(msg ordered.Value) bool {
+			return msg.At("role").Text() == after && len(msg.At("tool_calls").Items()) == 0
+		})
+		if i >= 0 {
+			in.Messages = slices.Insert(slices.Clone(in.Messages), i+1,
+				chat.MessageOf(role, ordered.Str("Norume.")))
+		}
+		return in
+	}
+}
+
+func noCallsFaults(m *mender) []fault {
+	return append(m.put(noCalls(ordered.ArrayOf()), differs, itself),
+		m.put(noCalls(ordered.Value{}), differs, itself)...)
 }
 
 func same(a, b []ordered.Value) bool {
@@ -539,7 +634,7 @@ func emptied(msg ordered.Value) ordered.Value { return msg.With("content", order
 
 // nullFaults are calls with null content and without any, where the template writes calls, and
 // answers whose null is printed: that an answer which says nothing is refused may be meant.
-func (m *mender) nullFaults() []fault {
+func nullFaults(m *mender) []fault {
 	var faults []fault
 	if m.calls {
 		faults = m.put(spoken(true, nulled), printsNull, itself)
@@ -575,7 +670,7 @@ func (m *mender) dropping(keys []string, fills ...func(ordered.Value) ordered.Va
 	return m.put(with(), never, twins...)
 }
 
-func (m *mender) toolFaults() []fault {
+func toolFaults(m *mender) []fault {
 	description := func(f ordered.Value) ordered.Value {
 		return fill(f, "description",
 			ordered.Str(""))
@@ -609,7 +704,7 @@ func (m *mender) toolFaults() []fault {
 // union is how types that are alternatives are written in a word.
 const union = " | "
 
-func (m *mender) unionFaults() []fault {
+func unionFaults(m *mender) []fault {
 	types := func(t ordered.Value,
 		anyOf ...ordered.Value) func(chattemplate.Input) chattemplate.Input {
 		return func(in chattemplate.Input) chattemplate.Input {
@@ -640,7 +735,7 @@ func (m *mender) unionFaults() []fault {
 		types(ordered.Str(""), typed(text), typed(null)), types(ordered.Str("")))...)
 }
 
-func (m *mender) textFaults() []fault {
+func textFaults(m *mender) []fault {
 	if m.form != formObject || !m.calls {
 		return nil
 	}
@@ -655,7 +750,7 @@ func (m *mender) textFaults() []fault {
 	return faults
 }
 
-func (m *mender) objectFaults() []fault {
+func objectFaults(m *mender) []fault {
 	if m.form != formText || !m.calls {
 		return nil
 	}

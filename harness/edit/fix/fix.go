@@ -147,22 +147,64 @@ func Mend(ctx context.Context, src subject.Source, o Options, of check.Options) 
 		m.findings = o.Findings
 	}
 	first := m.source(m.result.Text)
+	named := *m.result
+	m.was, m.together = m.result.Text, true
 	err := m.start(first)
 	if err == nil {
-		for _, k := range kinds {
-			if k.faults != nil && m.wanted(k) {
-				m.mend(k)
+		m.mendAll()
+		if !m.proveAll(len(named.Patches)) { // some patch is none: which one?
+			*m.result, m.together = named, false
+			m.good, m.bases = nil, nil
+			if err = m.start(first); err == nil {
+				m.mendAll()
 			}
 		}
-		if m.wanted(unclosed) {
-			m.closeTurns()
-		}
+	}
+	if err == nil && m.wanted(unclosed) {
+		m.together = false
+		m.closeTurns()
 	}
 	m.result.Unjudged = cmp.Or(first.Exhausted(), err)
 	if o.Rest && m.result.Unjudged == nil {
 		m.rest()
 	}
 	return m.result
+}
+
+// mendAll looks for patches of all kinds.
+func (m *mender) mendAll() {
+	for _, k := range kinds {
+		if k.faults != nil && m.wanted(k) {
+			m.mend(k)
+		}
+	}
+}
+
+// proveAll proves the patches that were found together, from one on. It reports whether they stand,
+// and notes what each does away with: findings of its own rules, and the last one all others.
+func (m *mender) proveAll(from int) bool {
+	patches := m.result.Patches[from:]
+	if len(patches) == 0 {
+		return true
+	}
+	m.together = false
+	gone, reason := m.proves(m.now)
+	if reason != "" {
+		return false
+	}
+	for _, g := range gone {
+		of := slices.IndexFunc(patches, func(p Patch) bool {
+			return slices.ContainsFunc(kinds, func(k kindOf) bool {
+				return k.kind == p.Kind && slices.Contains(k.rules, g.Rule)
+			})
+		})
+		if of < 0 {
+			of = len(patches) - 1
+		}
+		patches[of].Gone = append(patches[of].Gone, g)
+	}
+	m.was, m.findings = m.now.text, m.proven
+	return true
 }
 
 // rest notes the errors that are left and that no reason names.
@@ -198,9 +240,11 @@ type mender struct {
 	calls    bool                   // the template writes calls
 	good     []kept
 	bases    []base
-	findings []rule.Result // of now; nil: not known yet
+	was      string        // the template before the patches that are proven next
+	findings []rule.Result // of that; nil: not known yet
 	proven   []rule.Result // of the patch that was proven last
 	tries    int           // edits left to try for the fault
+	together bool          // the patches are proven once all are found
 }
 
 // kept is a conversation that the template renders well, and its prompt.
@@ -305,7 +349,7 @@ func (m *mender) mend(k kindOf) {
 			stuck = &faults[i]
 		}
 	}
-	if st != before {
+	if st != before && (stuck == nil || !k.whole) {
 		st = m.fewer(before, st, cured)
 		if gone, reason := m.proves(st); reason == "" {
 			m.accept(k, before, st, gone, len(cured))
@@ -362,7 +406,9 @@ func (m *mender) accept(k kindOf, before, st *state, gone []Gone, cured int) {
 	m.result.Text = st.text
 	m.result.Steps = append(m.result.Steps, st.steps(before)...)
 	m.now = st
-	m.findings = m.proven
+	if !m.together {
+		m.was, m.findings = st.text, m.proven
+	}
 }
 
 func (m *mender) refuse(k kindOf, f fault, reason string) {
@@ -380,8 +426,11 @@ func (m *mender) proves(st *state) (gone []Gone, reason string) {
 	if !m.keeps(st) {
 		return nil, "the edit changes a prompt that was right"
 	}
+	if m.together {
+		return nil, ""
+	}
 	if m.findings == nil {
-		m.findings = check.Template(m.source(m.now.text), m.check)
+		m.findings = check.Template(m.source(m.was), m.check)
 	}
 	m.proven = check.Template(m.source(st.text), m.check)
 	if m.exhausted() {

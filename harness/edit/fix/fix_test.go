@@ -98,6 +98,16 @@ func TestMend(t *testing.T) {
 			want: `{{- '' + (call.function.arguments if call.function.arguments is string else call.function.arguments|tojson) }}`, kind: fix.ObjectArguments},
 		{name: "arguments as Python writes them", line: printArgs, broken: `{{- call.function.arguments }}`,
 			want: `{{- call.function.arguments if call.function.arguments is string else call.function.arguments|tojson }}`, kind: fix.ObjectArguments},
+		{name: "calls that are null", line: printText, kind: fix.NoCalls,
+			broken: `{%- if message.tool_calls is defined and message.tool_calls is not none %}{{- '(' + (message.content or '') + ')' }}{% else %}{{- message.content or '' }}{% endif %}`,
+			want:   `{%- if message.tool_calls and message.tool_calls is not none %}{{- '(' + (message.content or '') + ')' }}{% else %}{{- message.content or '' }}{% endif %}`},
+		{name: "calls that are there", line: printText, kind: fix.NoCalls,
+			broken: `{%- if 'tool_calls' not in message %}{{- message.content or '' }}{% endif %}`,
+			want:   `{%- if not message.tool_calls %}{{- message.content or '' }}{% endif %}`},
+		{name: "a developer that nobody hears", kind: fix.Developer,
+			line:   `{{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}`,
+			broken: `{%- if message.role == 'system' %}{{- '<|im_start|>system\n' + message.content + '<|im_end|>\n' }}{% elif message.role != 'developer' %}{{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endif %}`,
+			want:   `{%- if message.role in ['system', 'developer'] %}{{- '<|im_start|>system\n' + message.content + '<|im_end|>\n' }}{% elif message.role != 'developer' %}{{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endif %}`},
 		{name: "tools as Python writes them", line: printTool, broken: `{{- tool|string + '\n' }}`,
 			want: printTool, kind: fix.PythonValues},
 		{name: "types in one word", line: printTool,
@@ -322,7 +332,8 @@ func TestCorpus(t *testing.T) {
 		family := filepath.Base(filepath.Dir(name))
 		for _, p := range fix.Mend(t.Context(), src, fix.Options{}, check.Options{}).Patches {
 			if p.Kind == fix.ObjectArguments && slices.Contains(textAlone, family) ||
-				p.Kind == fix.OpenTurn && slices.Contains(leftOpen, family) {
+				p.Kind == fix.OpenTurn && slices.Contains(leftOpen, family) ||
+				p.Kind == fix.Developer { // as the vendors' templates, they know none
 				continue
 			}
 			t.Errorf("%s: %s: %v\n%s", name, p.Kind, p.Gone, p.Diff(name))

@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/rule"
 )
 
 // printer is a template that prints a value as Python does.
@@ -57,7 +58,7 @@ func asPython(in chattemplate.Input, text string) (string, bool) {
 	return text, text != was
 }
 
-func (m *mender) pythonFaults() []fault {
+func pythonFaults(m *mender) []fault {
 	var faults []fault
 	for _, b := range m.bases {
 		in := b.in
@@ -73,9 +74,13 @@ func (m *mender) pythonFaults() []fault {
 		return nil
 	}
 	if m.findings == nil {
-		m.findings = check.Template(m.source(m.now.text), m.check)
+		m.findings = check.Template(m.source(m.was), m.check)
 	}
-	if !slices.ContainsFunc(found(m.findings), func(g Gone) bool { return g.Rule == "A068" }) {
+	printed := func(results []rule.Result) bool {
+		return slices.ContainsFunc(found(results), func(g Gone) bool { return g.Rule == "A068" })
+	}
+	if !printed(m.findings) || m.now.text != m.was && // an earlier patch may have mended that
+		!printed(check.Template(m.source(m.now.text), m.check)) {
 		return nil // the format's own spelling
 	}
 	// Prompts with such a value change; their right form is known.

@@ -39,6 +39,17 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 	}
 	near := a.near(off)
 	slices.SortStableFunc(near, func(x, y *site) int { return -compareBool(x.keyed, y.keyed) })
+	var asks [][]Edit // all conditions about the field together
+	for _, s := range a.keyed() {
+		if _, ok := asked(s.x, k.keys); ok {
+			if edits, ok := k.forms[0](s); ok {
+				asks = append(asks, edits)
+			}
+		}
+	}
+	if len(asks) > 1 {
+		add(asks...)
+	}
 	each := func(sites []*site) {
 		for _, s := range sites {
 			for _, form := range k.forms {

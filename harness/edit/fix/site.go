@@ -59,7 +59,8 @@ func (s *site) loose() bool {
 // or returns the wrap "x or default".
 func or(other func(s *site) string) wrap {
 	return func(s *site) ([]Edit, bool) {
-		if _, isTest := s.x.(*syntax.Test); isTest {
+		switch s.x.(type) {
+		case *syntax.Test, *syntax.Unary, *syntax.Compare:
 			return nil, false
 		}
 		before, after := "", " or "+other(s)
@@ -232,6 +233,89 @@ func toJSON(s *site) ([]Edit, bool) {
 		return []Edit{{From: at, To: at + len(f.Name), Text: "tojson"}}, true
 	}
 	return s.filtered("tojson"), true
+}
+
+// orDeveloper takes a developer for a system message where a role is compared.
+func orDeveloper(s *site) ([]Edit, bool) {
+	c, ok := s.x.(*syntax.Compare)
+	if !ok {
+		return nil, false
+	}
+	at := strings.LastIndex(s.text, c.Ops[0].Op)
+	in := map[string]string{"==": "in", "!=": "not in"}[c.Ops[0].Op]
+	return []Edit{{From: s.span.From + at, To: s.span.To, Text: in + " [" + quoted("system")(s) +
+		", " + quoted("developer")(s) + "]"}}, true
+}
+
+// asSystem writes the role of a developer as that of a system message.
+func asSystem(s *site) ([]Edit, bool) {
+	key, _, ok := field(s.x)
+	if !ok || key != "role" || !repair.Simple(s.x) {
+		return nil, false
+	}
+	return s.chosen(quoted("system")(s) + " if " + s.text + " == " + quoted("developer")(s)), true
+}
+
+// hasItems asks for the items of a list in place of whether there is one.
+func hasItems(s *site) ([]Edit, bool) {
+	value, not, cut := "", false, false
+	switch x := s.x.(type) {
+	case *syntax.Test:
+		not = x.Name == "none"
+		value, _, cut = strings.Cut(s.text, " is ")
+	case *syntax.Unary:
+		not = x.X.(*syntax.Test).Name == "defined"
+		value, _, cut = strings.Cut(s.text, " is not ")
+	case *syntax.Compare:
+		not = x.Ops[0].Op == "not in"
+		if _, value, cut = strings.Cut(s.text, " in "); cut {
+			value = strings.TrimSpace(value) + "." + x.X.(*syntax.Const).Text
+		}
+	}
+	value = strings.TrimSpace(value)
+	if !cut || strings.HasPrefix(value, "not ") || strings.HasPrefix(value, "(") {
+		return nil, false
+	}
+	if not {
+		value = "not " + value
+	}
+	if not && s.place < test {
+		value = "(" + value + ")"
+	}
+	return []Edit{{From: s.span.From, To: s.span.To, Text: value}}, true
+}
+
+// asked returns the expression that a condition about a field of one of the keys reads: whether it
+// is there, or whose role it is.
+func asked(x syntax.Expr, keys []string) (read syntax.Expr, ok bool) {
+	about := func(x syntax.Expr, key string) bool {
+		k, _, ok := field(x)
+		return ok && k == key && slices.Contains(keys, key)
+	}
+	text := func(x syntax.Expr, text string) bool {
+		c, ok := x.(*syntax.Const)
+		return ok && c.Kind == syntax.String && c.Text == text
+	}
+	switch x := x.(type) {
+	case *syntax.Test:
+		return x.X, (x.Name == "defined" || x.Name == "none") && about(x.X, "tool_calls")
+	case *syntax.Unary:
+		if t, ok := x.X.(*syntax.Test); ok && x.Op == "not" {
+			return asked(t, keys)
+		}
+	case *syntax.Compare:
+		if len(x.Ops) != 1 {
+			return nil, false
+		}
+		switch op := x.Ops[0]; op.Op {
+		case "==", "!=":
+			return x.X, text(op.X, "system") && about(x.X, "role")
+		case "in", "not in":
+			return op.X, text(x.X, "tool_calls") && slices.Contains(keys, "tool_calls") &&
+				repair.Simple(op.X)
+		}
+	}
+	return nil, false
 }
 
 // merged joins the edits around an expression, the first ones outside.
@@ -440,6 +524,14 @@ func (a *atlas) sites(r *root, x syntax.Expr, p place) {
 	span := a.spans.Expr(x)
 	add := span.To > span.From
 	read := x
+	if of, ok := asked(x, a.keys); ok && add {
+		r.sites = append(r.sites, &site{x: x, text: a.st.text[span.From:span.To], span: span,
+			place: p, quote: a.quote, keyed: true})
+		if _, isCompare := x.(*syntax.Compare); !isCompare {
+			a.sites(r, of, operand)
+		}
+		return
+	}
 	switch x := x.(type) {
 	case *syntax.Test: // one that text passes, too
 		add, read = add && x.Name == "iterable", x.X
