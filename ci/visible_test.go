@@ -14,14 +14,16 @@ import (
 // printers may name the process's own outputs: programs that print our own text alone, and those
 // that put package visible before them.
 var printers = []string{
-	"cmd/assay/main.go",              // which puts visible.Writer before them
-	"cmd/assay/memory.go",            // a file for output that nobody else prints any more
-	"harness/foreign/gonja/",         // a worker, whose parent reads it
-	"harness/testkit/measure/bench/", // measures our own works
-	"harness/testkit/measure/advise", // puts visible.Writer before it
-	"harness/testkit/measure/growth", // prints costs as JSON
-	"harness/testkit/newrule/",       // names the files that it wrote
-	"harness/testkit/measure/real/",  // counts faults, in our own words
+	"cmd/assay/main.go",                   // which puts visible.Writer before them
+	"cmd/assay/memory.go",                 // a file for output that nobody else prints any more
+	"harness/foreign/gonja/",              // a worker, whose parent reads it
+	"harness/testkit/measure/bench/",      // measures our own works
+	"harness/testkit/measure/advise",      // puts visible.Writer before it
+	"harness/testkit/measure/growth",      // prints costs as JSON
+	"harness/testkit/measure/conditions/", // counts conditions of our own code
+	"harness/testkit/measure/oracles/",    // counts differences, in our own words
+	"harness/testkit/newrule/",            // names the files that it wrote
+	"harness/testkit/measure/real/",       // counts faults, in our own words
 	"ci/",
 }
 

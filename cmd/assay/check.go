@@ -503,7 +503,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if k, err = k.as(c, name); err != nil {
 		return one, err
 	}
-	one, err = k.look(c, name)
+	one, err = k.cached(c, name)
 	one.results = k.told(one.results)
 	return one, err
 }
@@ -549,15 +549,6 @@ func (k *checking) look(c *call, name string) (one checked, err error) {
 			return found
 		}
 	}
-	key, kept := cache.Key{}, false
-	if err != nil && k.keeps(name) { // it is no configuration, whose neighbours have a say
-		key, kept = k.key(c, sources)
-	}
-	if kept {
-		if e, ok := k.cache.Get(key); ok {
-			return checked{results: e.Results, able: e.Conclusions, sources: sources}, nil
-		}
-	}
 	sources = subject.With(c.ctx, sources, o)
 	for _, src := range sources {
 		if k.since == nil || name == "-" {
@@ -573,9 +564,6 @@ func (k *checking) look(c *call, name string) (one checked, err error) {
 		}
 	}
 	k.judge(&one, sources)
-	if kept && c.ctx.Err() == nil {
-		k.cache.Put(key, cache.Entry{Results: one.results, Conclusions: one.able})
-	}
 	return one, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
-	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -46,7 +45,7 @@ type Source struct {
 // edited is how a source came of another one.
 type edited struct {
 	from  Source
-	edits []syntax.Edit // in order
+	edits []flow.Edit // in order
 }
 
 // Places returns the text of the template, for positions in it.
@@ -324,8 +323,8 @@ func (s Source) WithText(text string) Source {
 
 // Edited returns the source with edits of its text. What is found in it has places of the text as
 // it was ([Source.Original]).
-func (s Source) Edited(edits ...syntax.Edit) Source {
-	text, made := syntax.Apply(s.Text, edits...)
+func (s Source) Edited(edits ...flow.Edit) Source {
+	text, made := flow.Apply(s.Text, edits...)
 	changed := s.WithText(text)
 	changed.edited = &edited{s, made}
 	return changed

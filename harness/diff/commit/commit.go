@@ -3,8 +3,8 @@
 //
 // # Model
 //
-// A [Base] is the commit that the working tree departed from. It finds a file's revision there, also
-// where the file was renamed since. Paths are those of git, relative to the working folder.
+// A [Base] is the commit that the working tree departed from. It finds a file's revision there,
+// also where the file was renamed since. Paths are those of git, relative to the working folder.
 //
 // git runs with settings that keep it from running a program that a repository names, and from
 // taking a folder of it for a repository.
@@ -115,8 +115,8 @@ func Open(commit string) (*Base, error) {
 	return b, nil
 }
 
-// Source returns the revision of a template at the base, of the same name where its file has several;
-// nil where the base has none that can be used.
+// Source returns the revision of a template at the base, of the same name where its file has
+// several; nil where the base has none that can be used.
 func (b *Base) Source(is subject.Source) *subject.Source {
 	name := b.at(is.File)
 	if old, ok := b.renamed[name]; ok {

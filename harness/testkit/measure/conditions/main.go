@@ -11,6 +11,10 @@
 // The measure is that of condition coverage (DO-178C, section 6.4.4.2, asks for it within MC/DC);
 // negating conditions is mutation testing with one operator, compiled once ("mutant schemata",
 // Untch, Offutt, Harrold 1993).
+//
+// # Stability
+//
+// This program may change with every release.
 package main
 
 import (

@@ -4,6 +4,10 @@
 // The environment variable ASSAY_CONDITIONS names a file, in which byte 2n becomes 1 when the
 // condition n was false, and byte 2n+1 when it was true; ASSAY_NEGATE is the number of the
 // condition that is turned round.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
 package at
 
 import (
