@@ -94,7 +94,7 @@ func short(text string) string {
 // the template's own.
 func fresh(again, results []rule.Result, hidden []stretch) []rule.Result {
 	return slices.DeleteFunc(again, func(one rule.Result) bool {
-		return !told(one) || one.Group != probe.GroupCompile && one.Group != probe.GroupLint ||
+		return !told(one) || ofProof(one) ||
 			slices.ContainsFunc(hidden, func(h stretch) bool { return h.has(one.Place) }) ||
 			slices.ContainsFunc(results, func(known rule.Result) bool {
 				return known.Same(&one) || told(known) && known.Rule == one.Rule &&
@@ -103,17 +103,22 @@ func fresh(again, results []rule.Result, hidden []stretch) []rule.Result {
 	})
 }
 
+// ofProof reports whether a result is about the format that a template shows.
+func ofProof(r rule.Result) bool {
+	return r.Group != probe.GroupCompile && r.Group != probe.GroupLint
+}
+
 // told reports whether a result is a finding.
 func told(r rule.Result) bool { return r.Status == rule.Failed || r.Status == rule.Found }
 
 // settle takes the reasons why rules could not be judged out of the results of those that another
-// look judges.
+// look judges. The proof of a format stays as it was: it is void there.
 func settle(results, again []rule.Result) []rule.Result {
 	settled := make([]rule.Result, 0, len(results))
 	for i, r := range results {
 		same := func(o rule.Result) bool { return o.Rule == r.Rule }
 		switch at := slices.IndexFunc(again, same); {
-		case r.Status != rule.Unjudged || at < 0 ||
+		case r.Status != rule.Unjudged || at < 0 || ofProof(r) ||
 			slices.ContainsFunc(again, func(o rule.Result) bool {
 				return same(o) && o.Status == rule.Unjudged
 			}):

@@ -209,6 +209,7 @@ var squeeze = strings.NewReplacer(" ", "", `\n`, "")
 // only white space.
 func learntOf(t *engine.Template, spelling bool) string {
 	f := t.Analysis().Format
+	f.End = t.Analysis().OwnEnds() // the others are known as tokens, by their spelling
 	if spelling {
 		f = f.Spelling()
 	}

@@ -80,10 +80,11 @@ func feed(p Parser, output string, cuts []int, reason chat.FinishReason,
 	deltas func([]chat.Delta)) Answer {
 	p.Reset()
 	text, start := []byte(output), 0
-	for _, end := range append(slices.Clip(cuts), len(output)) {
+	for _, end := range cuts {
 		deltas(p.Write(text[start:end]))
 		start = end
 	}
+	deltas(p.Write(text[start:]))
 	deltas(p.Close(reason))
 	return Answer{Message: p.Message(), Finish: p.Finish()}
 }
@@ -126,7 +127,7 @@ func Every(n int) []int {
 func partition(n int, seed uint64) []int {
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	longest := 2 << (seed % 4)
-	var cuts []int
+	cuts := make([]int, 0, 2*n/(1+longest)+n/64)
 	for at := 1 + random.IntN(longest); at < n; at += 1 + random.IntN(longest) {
 		cuts = append(cuts, at)
 	}

@@ -110,6 +110,7 @@ func (c calling) repeated() bool { return strings.Count(c.one, "look_up") > 1 }
 
 // closers returns the closing markers of calls.
 func (c calling) closers() (texts []string) {
+	content := c.f.Content.Close.Text // which ends a text as well, and so is not lone
 	for _, m := range []format.Marker{c.calls.Section.Close, c.calls.Call.Close} {
 		texts = append(texts, m.Text)
 	}
@@ -119,7 +120,9 @@ func (c calling) closers() (texts []string) {
 		}
 		texts = append(texts, p.Text.Text)
 	}
-	return slices.DeleteFunc(texts, func(text string) bool { return len(text) < 4 })
+	return slices.DeleteFunc(texts, func(text string) bool {
+		return len(text) < 4 || content != "" && strings.HasSuffix(text, content)
+	})
 }
 
 // read reads an output whole, byte by byte and in halves, and returns its meaning: the content, and
