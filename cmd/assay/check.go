@@ -628,13 +628,13 @@ func (k *checking) findings(src subject.Source, o check.Options) []rule.Result {
 // settled marks a failure that is no news.
 func (k *checking) settled() string { return "It failed at " + k.commit + ", too." }
 
-// settle marks what the base has already, and makes failures of the new warnings and notes that the
-// gate does not let through. Where the limits ended the look at a template it does neither: the base may have
+// settle marks what the base has already, and makes failures of the new warnings that the gate does
+// not let through. Where the limits ended the look at a template it does neither: the base may have
 // failed because of the new revision, with which it has them together.
 func (k *checking) settle(now, before []rule.Result, sources []subject.Source) {
 	if !slices.ContainsFunc(sources, func(s subject.Source) bool { return s.Exhausted() != nil }) {
 		rule.Settle(now, before, k.settled())
-		rule.Close(now, "It is new since "+k.commit+", and nothing new of this kind passes.")
+		rule.Close(now, "It is new since "+k.commit+", and a new warning of this kind fails.")
 	}
 }
 

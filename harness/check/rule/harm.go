@@ -33,17 +33,18 @@ func (h *Harm) UnmarshalText(text []byte) error {
 	return err
 }
 
-// breaking are the sorts of harm of which a gate lets nothing new through, a note neither: many
-// templates drop the text beside a call by design, and one that wrote it loses it.
+// breaking are the sorts of harm of which a gate lets no new warning through: users of the template
+// lose what they had.
 var breaking = []Harm{Lost, Doubled, Glued, Refused, Crashed}
 
-// Close makes failures of the warnings and notes that are news where their rule does a harm that no
-// edit may bring: a part of a request is lost, doubled or glued to another one, or the request is refused or
+// Close makes failures of the warnings that are news where their rule does a harm that no edit may
+// bring: a part of a request is lost, doubled or glued to another one, or the request is refused or
 // crashes. The reason is added to their text.
 func Close(results []Result, reason string) {
 	for i := range results {
 		res := &results[i]
-		if res.News() && res.Status == Found && slices.Contains(breaking, res.harm) {
+		if res.News() && res.Status == Found && res.Severity == Warning &&
+			slices.Contains(breaking, res.harm) {
 			res.Status = Failed
 			res.Text += "\n" + reason
 		}

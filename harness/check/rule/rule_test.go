@@ -143,8 +143,7 @@ func TestClose(t *testing.T) {
 		{rule.Warning, rule.Changed, false, false},
 		{rule.Warning, rule.Misread, false, false},
 		{rule.Warning, rule.Style, false, false},
-		{rule.Note, rule.Lost, false, true},
-		{rule.Note, rule.Changed, false, false},
+		{rule.Note, rule.Lost, false, false},
 		{rule.Error, rule.Style, false, true},
 	} {
 		var found rule.Findings

@@ -55,6 +55,7 @@ type Spelling struct {
 	Relation Relation
 	Names    [][2]string // for Renamed: the name in the sent request and that in the plain one
 	Shows    string      // for Shown
+	Tags     [2]string   // for Inline: what opens and closes the reasoning
 	// Unlike, where set, is a request whose prompt differs from the plain one's in every template
 	// that takes the feature at all; the others are not asked.
 	Unlike ordered.Value
@@ -96,9 +97,27 @@ func All() []Spelling {
 		base := parse(bases[row.base].request)
 		all[i] = Spelling{Name: row.name, By: row.by, Plain: apply(base, row.plain),
 			Sent: apply(base, row.sent), Relation: row.relation, Names: row.names,
-			Shows: row.shows}
+			Shows: row.shows, Tags: thinkTags}
 		if row.unlike != nil {
 			all[i].Unlike = apply(base, row.unlike)
+		}
+	}
+	return all
+}
+
+// thinkTags are the tags of reasoning that most models and clients write.
+var thinkTags = [2]string{"<think>", "</think>"}
+
+// Between returns the spellings with reasoning in the content, between other tags: a template that
+// looks for those serves a model that writes them, and servers send them back.
+func Between(tags [2]string) []Spelling {
+	var all []Spelling
+	change := strings.NewReplacer(thinkTags[0], tags[0], thinkTags[1], tags[1])
+	for _, s := range All() {
+		if s.Relation == Inline {
+			s.Name, s.Tags = change.Replace(s.Name), tags
+			s.Sent = parse(change.Replace(s.Sent.String()))
+			all = append(all, s)
 		}
 	}
 	return all

@@ -20,6 +20,7 @@ package variant
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
@@ -123,7 +124,35 @@ func Judge(t *chattemplate.Template, parts bool) []Fault {
 	for _, s := range sent.All() {
 		faults = append(faults, j.spelling(s)...)
 	}
+	for _, tags := range j.tags() {
+		for _, s := range sent.Between(tags) {
+			faults = append(faults, j.spelling(s)...)
+		}
+	}
 	return faults
+}
+
+// closing matches the tag that ends a part of a text: "</thinking>", "[/THINK]".
+var closing = regexp.MustCompile(`^(?:</[\w|:.-]+>|\[/[\w|:.-]+\])$`)
+
+// tags returns the pairs of tags, other than those of [sent.All], that the template looks for in
+// the content of an answer with reasoning.
+func (j *judge) tags() [][2]string {
+	var all [][2]string
+	for _, s := range sent.All() {
+		in, ok := j.views[0].Input(s.Plain, j.parts)
+		if s.Relation != sent.Inline || !ok {
+			continue
+		}
+		o, _ := j.t.Observe(in) // the trace is there even where rendering fails
+		for _, literal := range o.Trace.Literals("messages[1].content") {
+			tags := [2]string{strings.Replace(literal, "/", "", 1), literal}
+			if closing.MatchString(literal) && tags != s.Tags && !slices.Contains(all, tags) {
+				all = append(all, tags)
+			}
+		}
+	}
+	return all
 }
 
 // plain returns the faults of a plain request: it crashes in some views and not in others.
@@ -281,9 +310,6 @@ func (f Fault) whole(s sent.Spelling) (Fault, bool) {
 	return f, false
 }
 
-// The markers of reasoning that a client may have sent within the content.
-const opener, closer = "<think>", "</think>"
-
 // inline demands that the answer stays, that the reasoning is not written twice, nor lost where the
 // plain prompt has it, and that no marker of it is left over. A request that says the reasoning
 // twice may be written so.
@@ -306,7 +332,7 @@ func (f Fault) inline(s sent.Spelling) (Fault, bool) {
 		return f, false
 	}
 	want, got := turn(s.Plain, f.Want), turn(s.Plain, f.Got)
-	for _, marker := range []string{closer, opener} {
+	for _, marker := range []string{s.Tags[1], s.Tags[0]} {
 		if strings.Count(got, marker) > max(strings.Count(want, marker), 1) {
 			f.Kind, f.Text = Doubled, marker
 			return f, true

@@ -60,6 +60,13 @@ func TestJudge(t *testing.T) {
 			"{% for m in messages if m.reasoning_content %}{% endfor %}", false,
 			"lost: the first of two answers with its reasoning between <think> tags in the " +
 				"content: every engine"},
+		{"tags of its own that are looked for and not split at", "{% for m in messages %}" +
+			"<|{{ m.role }}|>{% set c = m.content %}{% if '</thinking>' in c %}" +
+			"{{ '<thinking>' + c.split('</think>')[0] + '</thinking>' + c }}{% else %}" +
+			"{% if m.reasoning_content %}{{ '<thinking>' + m.reasoning_content + '</thinking>' }}" +
+			"{% endif %}{{ c }}{% endif %}<|end|>{% endfor %}", false,
+			"doubled: an answer with its reasoning between <thinking> tags in the content: " +
+				"every engine"},
 		{"the required parameters of the whole call", "{% for t in tools or [] %}" +
 			"{% set p = t.function.parameters %}{% for name, v in p.properties.items() %}" +
 			"{{ name }}: {{ v.type }}{% if name in p.required %}!{% endif %}" +
