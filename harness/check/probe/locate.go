@@ -36,7 +36,8 @@ func (r Rendering) Quote(text string) string {
 // finding is placed where the template wrote the wrong text, or where it last looked at the text
 // that it should have written. The zero value is [Nowhere].
 type Where struct {
-	past    int // the byte offset into the source and one; 0: the template as a whole
+	_       [0]func() // two places of different requests are compared by their offsets
+	past    int       // the byte offset into the source and one; 0: the template as a whole
 	request *chattemplate.Input
 }
 

@@ -24,14 +24,14 @@ var ValuesRunTogether = &probe.Rule{
 
 // findValuesRunTogether looks at the joints of all entries; one finding for each place.
 func findValuesRunTogether(s *probe.Subject, find probe.Finder) {
-	seen := map[probe.Where]bool{}
+	seen := map[int]bool{}
 	for _, e := range account.Entries.Of(s) {
 		for _, j := range e.Joints() {
 			at := e.At(j.Right.From)
-			if seen[at] {
+			if seen[at.Off()] {
 				continue
 			}
-			seen[at] = true
+			seen[at.Off()] = true
 			find(at, "%s runs into %s, with nothing between them\nthe model sees: %s\n"+
 				"request: %s", j.Before, j.After,
 				report.Quote(e.Seen.String, j.Right.From), e.Name)

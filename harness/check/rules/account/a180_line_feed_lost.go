@@ -24,13 +24,13 @@ var LineFeedLost = &probe.Rule{
 }
 
 func findLineFeedLost(s *probe.Subject, find probe.Finder) {
-	seen := map[probe.Where]bool{}
+	seen := map[int]bool{}
 	for _, o := range boundary.Outliers.Of(s) {
-		at := probe.WrittenAt(o.In.Seen, o.Right.From)
-		if seen[at] || o.Fed() {
+		at := probe.WrittenAt(o.In.Seen, o.Right.From).Shown(o.In.In)
+		if seen[at.Off()] || o.Fed() {
 			continue
 		}
-		seen[at] = true
+		seen[at.Off()] = true
 		left, right, elsewhere := o.Words()
 		find(at, "no line feed stands between %s and %s, as one does %s\nthe model sees: %s\n"+
 			"elsewhere: %s\nrequest: %s", left, right, elsewhere,

@@ -67,7 +67,7 @@ type Difference struct {
 // note counts a conversation under its cause.
 func note(all *[]*Difference, at probe.Where, cause string, t *prompts.Prompt, text string) {
 	i := slices.IndexFunc(*all,
-		func(d *Difference) bool { return d.At == at && d.cause == cause })
+		func(d *Difference) bool { return d.At.Off() == at.Off() && d.cause == cause })
 	if i < 0 {
 		i = len(*all)
 		*all = append(*all, &Difference{At: at, cause: cause, Prompt: t, Text: text})

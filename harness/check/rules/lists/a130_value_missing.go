@@ -46,7 +46,7 @@ func checkValues(s *probe.Subject, find probe.Finder) {
 		for _, text := range noValue {
 			if at := strings.Index(own, text); at >= 0 {
 				if slices.ContainsFunc(s.Findings("A152"), func(f rule.Fault[probe.Where]) bool {
-					return f.At == t.At(at)
+					return f.At.Off() == t.At(at).Off()
 				}) {
 					return // a value without quotes, of which nothing is left where it is empty
 				}

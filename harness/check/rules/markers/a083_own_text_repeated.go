@@ -32,7 +32,7 @@ var OwnTextRepeated = &probe.Rule{
 var assignment = regexp.MustCompile(`^\s*[a-z_]{2,}[=:]\s*\w+\s*$`)
 
 func checkRepeated(s *probe.Subject, find probe.Finder) {
-	seen := map[probe.Where]bool{}
+	seen := map[int]bool{}
 	for _, t := range prompts.All.Of(s) {
 		if t.Err != nil {
 			continue
@@ -52,17 +52,17 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 			words := len(strings.TrimSpace(text)) >= prompts.Shortest && strings.ContainsFunc(text,
 				unicode.IsLetter)
 			words = words || assignment.MatchString(text)
-			if !words || seen[probe.Offset(two.Off)] || !allOwn(t, from, two.To) {
+			if !words || seen[two.Off] || !allOwn(t, from, two.To) {
 				continue
 			}
-			seen[probe.Offset(two.Off)] = true
+			seen[two.Off] = true
 			find(probe.Offset(two.Off), "%s is written twice in a row\nthe model sees: %s\n"+
 				"request: %s",
 				probe.JSON(text), report.Quote(t.Text, from), t.Name)
 		}
 		for _, d := range doubled(t) {
-			if w, ok := t.Seen.Trace.WriteAt(d.From); ok && !seen[probe.Offset(w.Off)] {
-				seen[probe.Offset(w.Off)] = true
+			if w, ok := t.Seen.Trace.WriteAt(d.From); ok && !seen[w.Off] {
+				seen[w.Off] = true
 				find(t.At(d.From), "%s is written twice in a row\nthe model sees: %s\n"+
 					"request: %s",
 					probe.JSON(t.Text[d.From:d.To]), report.Quote(t.Text, d.To), t.Name)

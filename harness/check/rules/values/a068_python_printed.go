@@ -71,7 +71,7 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 	if !prompts.Heard(s, find) {
 		return
 	}
-	seen := map[probe.Where]bool{}
+	seen := map[int]bool{}
 	for _, t := range prompts.All.Of(s) {
 		if t.Err != nil {
 			continue
@@ -81,8 +81,8 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") ||
 				arguments && strings.Contains(r.Path, ".arguments")
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
-				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[probe.Offset(w.Off)] {
-					seen[probe.Offset(w.Off)] = true
+				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[w.Off] {
+					seen[w.Off] = true
 					find(probe.Offset(w.Off).Shown(t.In), "%s is printed as Python, not as JSON\nthe "+
 						"model sees: %s\nrequest: %s", r.Path, report.Quote(t.Text, at), t.Name)
 				}
