@@ -58,8 +58,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		}
 		ask.Messages, ask.NoGeneration = sample.Talk(sample.User, answer), true
 		turn, err := s.Template.Render(ask)
-		if !probe.Judged(find, err) {
-			continue
+		if !probe.Judged(find, err) || !strings.Contains(turn.Text, "ANSWERNEEDLE") {
+			continue // a history that has no answers is A014's
 		}
 		rest, begins := strings.CutPrefix(turn.Text, prompt.Text)
 		at := report.Parting(turn.Text, prompt.Text)
