@@ -54,16 +54,29 @@ type Reading struct {
 	Pieces []Piece
 }
 
+// The bounds of what is kept in pieces. The longest prompts of published templates have some 3,000;
+// one that has thousands of markers repeats them, and tells nothing of messages.
+const (
+	mostPieces = 1 << 13 // of a prompt
+	mostOfAll  = 1 << 19 // of all prompts
+)
+
 // Readings are the prompts of all requests that the template takes, those of single features
-// first.
+// first, without those that have too many pieces.
 var Readings = probe.NewFact(func(s *probe.Subject) []*Reading {
 	var all []*Reading
+	kept := 0
+	add := func(r *Reading) {
+		if len(r.Pieces) <= mostPieces && kept+len(r.Pieces) <= mostOfAll {
+			all, kept = append(all, r), kept+len(r.Pieces)
+		}
+	}
 	for _, e := range account.Entries.Of(s) {
-		all = append(all, read(e.Name, e.In, e.Seen))
+		add(read(e.Name, e.In, e.Seen))
 	}
 	for _, t := range prompts.All.Of(s) {
 		if t.Err == nil {
-			all = append(all, read(t.Name, t.In, t.Seen))
+			add(read(t.Name, t.In, t.Seen))
 		}
 	}
 	return all
@@ -136,7 +149,8 @@ func read(name string, in chattemplate.Input, seen chattemplate.Observation) *Re
 	return r
 }
 
-// pieces cuts the template's own text between the texts of a prompt with a number of messages.
+// pieces cuts the template's own text between the texts of a prompt with a number of messages. It
+// ends where there are more than mostPieces.
 func pieces(own string, texts []Piece, messages int) []Piece {
 	var all []Piece
 	find := func(at int) (from, to int) {
@@ -148,7 +162,7 @@ func pieces(own string, texts []Piece, messages int) []Piece {
 	}
 	mark, end := find(0)
 	t := 0
-	for at := 0; at < len(own); {
+	for at := 0; at < len(own) && len(all) <= mostPieces; {
 		for t < len(texts) && texts[t].To <= at {
 			t++
 		}
