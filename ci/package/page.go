@@ -41,11 +41,16 @@ func (r *release) pageFiles() ([]file, error) {
 		return nil, err
 	}
 	engine := filepath.Join(r.work, "assay.wasm")
-	// What checks a template runs too seldom to gain by inlining, and the page is loaded over the
-	// network.
-	const small = "GOFLAGS=-gcflags=" + ownPath + "/harness/...=-l"
+	// What learns a format and checks a template runs too seldom to gain by inlining, and the page
+	// is loaded over the network.
+	small := "GOFLAGS="
+	for _, seldom := range []string{"harness", "engine/capability", "engine/emit",
+		"engine/formatjson", "engine/gbnf", "engine/internal/analysis", "engine/internal/observe",
+		"engine/jinja/flow", "engine/verify"} {
+		small += "-gcflags=" + ownPath + "/" + seldom + "/...=-l "
+	}
 	if err := r.compile(engine, "./cmd/page", "main.version", "GOOS=js", "GOARCH=wasm",
-		small); err != nil {
+		strings.TrimSpace(small)); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(engine)
