@@ -4,77 +4,72 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
-	"github.com/goassay/assay/engine/model/hub"
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check/cache"
 	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/hub/storage"
 )
 
 // openCache opens the store of what checks found, in the user's cache folder; one that keeps
-// nothing where there is no such folder, or --no-cache is given.
+// nothing where there is no such folder, where --no-cache is given, where the program cannot be
+// told from another one, or for a look that writes files, compares with something else or fills a
+// page.
 func (k *checking) openCache() {
 	dir := ""
-	if folder, err := os.UserCacheDir(); err == nil && !k.noCache {
+	folder, err := os.UserCacheDir()
+	anew := k.noCache || k.encoder != nil || k.since != nil || k.fix || k.diff ||
+		k.output.html != ""
+	if err == nil && !anew && k.identify() == nil {
 		dir = filepath.Join(folder, "assay", "checks")
 	}
 	k.cache = cache.Open(dir, time.Now)
 }
 
-// cached is the look at an argument, or what an earlier one has kept.
-func (k *checking) cached(c *call, name string) (checked, error) {
-	key, sources, ok := k.key(c, name)
-	if !ok {
-		return k.look(c, name)
+// identify notes what tells this program from another one.
+func (k *checking) identify() error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		return err
+	}
+	k.program = []any{version(), runtime.Version(), program, info.Size(),
+		info.ModTime().UnixNano()}
+	return nil
+}
+
+// cached is the look at the templates of an argument, or what an earlier one has kept. That at a
+// configuration is not kept: its neighbours have a say.
+func (k *checking) cached(c *call, name string, all []subject.Source,
+	o engine.Options) (checked, error) {
+	key, err := k.key(c, all)
+	if err != nil || name == "-" || filepath.Ext(name) == ".json" {
+		return k.templates(c, name, all, o)
 	}
 	if e, ok := k.cache.Get(key); ok {
-		return checked{results: e.Results, able: e.Conclusions, sources: sources}, nil
+		return checked{results: e.Results, able: e.Conclusions, sources: all}, nil
 	}
-	one, err := k.look(c, name)
+	one, err := k.templates(c, name, all, o)
 	if err == nil && c.ctx.Err() == nil {
 		k.cache.Put(key, cache.Entry{Results: one.results, Conclusions: one.able})
 	}
 	return one, err
 }
 
-// keeps reports whether what is found in an argument may be kept. A look that writes files, that
-// compares with something else or that fills a page is made anew, and so is one at a model or a
-// configuration, whose neighbours have a say.
-func (k *checking) keeps(name string) bool {
-	anew := k.encoder != nil || k.since != nil || k.fix || k.diff || k.output.html != ""
-	return !anew && name != "-" && !strings.HasPrefix(name, hub.Scheme) &&
-		!storage.InBucket(name) && filepath.Ext(name) != ".json" && !subject.IsModel(name)
-}
-
-// key is the key of the look at a template file, and the templates in it; false where none is kept.
-func (k *checking) key(c *call, name string) (key cache.Key, all []subject.Source, ok bool) {
-	if !k.keeps(name) {
-		return key, nil, false
-	}
-	all, err := c.templates(name)
-	if err != nil {
-		return key, nil, false // the look reports it
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return key, nil, false
-	}
-	info, err := os.Stat(program)
-	if err != nil {
-		return key, nil, false
-	}
-	depends := []any{version(), runtime.Version(), program, info.Size(),
-		info.ModTime().UnixNano(), k.options.Only, k.options.Fallbacks, k.options.Accepted,
+// key is the key of the look at the templates of an argument.
+func (k *checking) key(c *call, all []subject.Source) (cache.Key, error) {
+	depends := append([]any{k.options.Only, k.options.Fallbacks, k.options.Accepted,
 		k.options.Requests, k.options.Renderer != nil, k.seed, k.limits.Limits, k.limits.untrusted,
-		k.tools, k.output.form(c), k.output.listed(), k.output.junit != "", k.output.sarif != ""}
+		k.tools, k.output.form(c), k.output.listed(), k.output.junit != "", k.output.sarif != ""},
+		k.program...)
 	for _, client := range k.clients {
 		depends = append(depends, client.Name)
 	}
 	for _, src := range all {
 		depends = append(depends, src.Source, src.File, src.Shadowed)
 	}
-	key, err = cache.KeyOf(depends...)
-	return key, all, err == nil
+	return cache.KeyOf(depends...)
 }

@@ -157,6 +157,7 @@ type checking struct {
 	fix, diff, watch, requests, noCache bool
 
 	cache    *cache.Store
+	program  []any              // what tells this program from another one, for keys of the cache
 	baseline *baseline.Baseline // nil: none
 
 	// of an argument, as its settings have them
@@ -182,8 +183,6 @@ func (k *checking) run(c *call) error {
 		defer second.Close()
 		k.options.Renderer = second
 	}
-	k.openCache()
-	defer k.cache.Trim()
 	var err error
 	if k.encoder, err = encoder.Start(c.ctx, k.against); err != nil {
 		return err
@@ -194,6 +193,8 @@ func (k *checking) run(c *call) error {
 	if err != nil {
 		return err
 	}
+	k.openCache()
+	defer k.cache.Trim()
 	if k.settings.show {
 		return k.settings.print(c, names)
 	}
@@ -503,7 +504,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if k, err = k.as(c, name); err != nil {
 		return one, err
 	}
-	one, err = k.cached(c, name)
+	one, err = k.look(c, name)
 	one.results = k.told(one.results)
 	return one, err
 }
@@ -527,6 +528,12 @@ func (k *checking) look(c *call, name string) (one checked, err error) {
 	if err != nil {
 		return one, err
 	}
+	return k.cached(c, name, sources, o)
+}
+
+// templates runs the rules on the templates of a file.
+func (k *checking) templates(c *call, name string, sources []subject.Source,
+	o engine.Options) (one checked, err error) {
 	config, err := subject.OpenConfig(name)
 	if err == nil {
 		one.results = append(one.results, check.Response(config.With(c.ctx, o), k.options)...)
