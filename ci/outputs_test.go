@@ -46,7 +46,7 @@ func TestOutputs(t *testing.T) {
 		"answer.txt": "<think>\nIt rains.\n</think>\n\nYes.<tool_call>\n{\"name\": \"get_weather\", " +
 			"\"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>",
 		"bad.jinja":     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}",
-		"good.jinja":    read(t, "../corpus/hermes/template.jinja"),
+		"good.jinja":    readFile(t, "../corpus/hermes/template.jinja"),
 		"vectors.jsonl": `{"kind": "jinja", "id": "one", "template": "{{ 1 }}", "vars": {}, "want": "1"}` + "\n",
 	}
 	for name, text := range files {
@@ -54,7 +54,7 @@ func TestOutputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	changes := read(t, "../docs/changes.md")
+	changes := readFile(t, "../docs/changes.md")
 	program := command.Path(t)
 	for name, args := range outputs {
 		t.Run(name, func(t *testing.T) {
@@ -144,14 +144,4 @@ func shape(path string, v any, into map[string]bool) {
 		kind = "boolean"
 	}
 	into[strings.TrimSpace(fmt.Sprintf("%s %s", path, kind))] = true
-}
-
-// read reads a file of the checkout.
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -143,7 +143,7 @@ func TestNotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notice := read(t, "../NOTICE")
+	notice := readFile(t, "../NOTICE")
 	modules := strings.Fields(string(out))
 	if len(modules) < 20 {
 		t.Fatalf("%d modules are listed", len(modules))

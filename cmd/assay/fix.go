@@ -234,8 +234,7 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) error {
 	}
 	for i := range one.results {
 		res := &one.results[i]
-		isFound := (res.Status == rule.Failed || res.Status == rule.Found) &&
-			(k.fix || k.diff || k.output.tells(c, res))
+		isFound := res.IsFinding() && (k.fix || k.diff || k.output.tells(c, res))
 		if isFound && res.Suite == src.Name && slices.Contains(rules, res.Rule) {
 			mendable, ids = append(mendable, res), append(ids, res.Rule)
 		}

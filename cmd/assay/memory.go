@@ -14,8 +14,8 @@ const memoryNote = "%s: needs more than the %d MiB that --limit memory allows; "
 	"The input asks for too much, or the limit is too low: memory=%dM is twice as much\n"
 
 // bounded holds the memory of a command as a whole to a limit in bytes. The collector works harder
-// from five eighths of it on, and where more than three quarters are in use nothing waits for it.
-// Where objects still take five eighths, the command reports that and ends, before the system ends
+// from five eighths of it on; where more than three quarters are in use it is run at once. Where
+// objects still take five eighths, the command reports that and ends, before the system ends
 // it without a word: what is left is for what the command takes meanwhile. Files that it was about
 // to write are not there.
 func (c *call) bounded(limit int64) (stop func()) {
@@ -25,7 +25,7 @@ func (c *call) bounded(limit int64) (stop func()) {
 	go func() {
 		used := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"},
 			{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-		pause := time.Duration(0)
+		pause := 5 * time.Millisecond
 		for {
 			select {
 			case <-done:

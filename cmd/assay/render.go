@@ -118,11 +118,7 @@ func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
 		return &failure{err}
 	}
 	s.warnMessages(c, t, r)
-	if s.json {
-		return writeJSON(c.stdout, map[string]any{"prompt": text})
-	}
-	_, err = io.WriteString(c.data(), text)
-	return err
+	return s.print(c, text)
 }
 
 // renderAs renders what an engine makes of the request, whose name it takes.
@@ -145,10 +141,15 @@ func (s *step) renderAs(c *call, engine string) error {
 	if err != nil {
 		return &failure{err}
 	}
+	return s.print(c, text)
+}
+
+// print prints a prompt that another engine has rendered.
+func (s *step) print(c *call, prompt string) error {
 	if s.json {
-		return writeJSON(c.stdout, map[string]any{"prompt": text})
+		return writeJSON(c.stdout, map[string]any{"prompt": prompt})
 	}
-	_, err = io.WriteString(c.data(), text)
+	_, err := io.WriteString(c.data(), prompt)
 	return err
 }
 

@@ -94,10 +94,10 @@ func short(text string) string {
 // the template's own.
 func fresh(again, results []rule.Result, hidden []stretch) []rule.Result {
 	return slices.DeleteFunc(again, func(one rule.Result) bool {
-		return !told(one) || ofProof(one) ||
+		return !one.IsFinding() || ofProof(one) ||
 			slices.ContainsFunc(hidden, func(h stretch) bool { return h.has(one.Place) }) ||
 			slices.ContainsFunc(results, func(known rule.Result) bool {
-				return known.Same(&one) || told(known) && known.Rule == one.Rule &&
+				return known.Same(&one) || known.IsFinding() && known.Rule == one.Rule &&
 					known.Place.Line > 0 && known.Place == one.Place
 			})
 	})
@@ -107,9 +107,6 @@ func fresh(again, results []rule.Result, hidden []stretch) []rule.Result {
 func ofProof(r rule.Result) bool {
 	return r.Group != probe.GroupCompile && r.Group != probe.GroupLint
 }
-
-// told reports whether a result is a finding.
-func told(r rule.Result) bool { return r.Status == rule.Failed || r.Status == rule.Found }
 
 // settle takes the reasons why rules could not be judged out of the results of those that another
 // look judges. The proof of a format stays as it was: it is void there.
@@ -161,7 +158,7 @@ func end(s *probe.Subject, results []rule.Result) error {
 	first := slices.IndexFunc(ends, func(err error) bool {
 		at, _ := probe.Place(s.Source, err)
 		return slices.ContainsFunc(results, func(r rule.Result) bool {
-			return told(r) && r.Place == at
+			return r.IsFinding() && r.Place == at
 		})
 	})
 	if len(ends) == 0 {

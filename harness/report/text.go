@@ -279,17 +279,8 @@ func marked(line, next string) string {
 	if to+again > len(sees) {
 		to = len(sees)
 	}
-	return strings.Repeat(" ", cells(line[:len(line)-len(sees)])+cells(sees[:from])) +
-		strings.Repeat("^", max(1, cells(sees[from:to])))
-}
-
-// cells is how many cells of a terminal a text takes.
-func cells(text string) int {
-	n := 0
-	for _, r := range text {
-		n += source.RuneCells(r)
-	}
-	return n
+	return strings.Repeat(" ", source.Cells(line[:len(line)-len(sees)])+source.Cells(sees[:from])) +
+		strings.Repeat("^", max(1, source.Cells(sees[from:to])))
 }
 
 // request prints the request that shows a finding, whole and as JSON, with a line for each message

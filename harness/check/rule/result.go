@@ -116,6 +116,9 @@ func (res *Result) Bad() bool {
 	return res.Status == Failed || res.Status == Unjudged && res.Severity == Error
 }
 
+// IsFinding reports whether the result tells of a fault, be it a failure, a warning or a note.
+func (res *Result) IsFinding() bool { return res.Status == Failed || res.Status == Found }
+
 // Level is how bad the result is: a failure is an error, whatever rule produced it.
 func (res *Result) Level() Severity {
 	if res.Status == Failed {

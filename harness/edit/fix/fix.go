@@ -454,7 +454,7 @@ func (m *mender) proves(st *state) (gone []Gone, reason string) {
 func found(results []rule.Result) []Gone {
 	var all []Gone
 	for _, res := range results {
-		if res.Status == rule.Failed || res.Status == rule.Found {
+		if res.IsFinding() {
 			all = append(all, Gone{res.Rule, firstLine(res.Text)})
 		}
 	}
