@@ -121,10 +121,11 @@ func Judge(t *chattemplate.Template, parts bool) []Fault {
 	for _, s := range sent.Plain() {
 		faults = append(faults, j.plain(s)...)
 	}
-	for _, s := range sent.All() {
+	all := sent.All()
+	for _, s := range all {
 		faults = append(faults, j.spelling(s)...)
 	}
-	for _, tags := range j.tags() {
+	for _, tags := range j.tags(all) {
 		for _, s := range sent.Between(tags) {
 			faults = append(faults, j.spelling(s)...)
 		}
@@ -135,13 +136,18 @@ func Judge(t *chattemplate.Template, parts bool) []Fault {
 // closing matches the tag that ends a part of a text: "</thinking>", "[/THINK]".
 var closing = regexp.MustCompile(`^(?:</[\w|:.-]+>|\[/[\w|:.-]+\])$`)
 
-// tags returns the pairs of tags, other than those of [sent.All], that the template looks for in
-// the content of an answer with reasoning.
-func (j *judge) tags() [][2]string {
+// tags returns the pairs of tags, other than those of the spellings, that the template looks for
+// in the content of an answer with reasoning.
+func (j *judge) tags(spellings []sent.Spelling) [][2]string {
 	var all [][2]string
-	for _, s := range sent.All() {
+	seen := map[string]bool{} // plain requests
+	for _, s := range spellings {
+		if s.Relation != sent.Inline || seen[s.Plain.String()] {
+			continue
+		}
+		seen[s.Plain.String()] = true
 		in, ok := j.views[0].Input(s.Plain, j.parts)
-		if s.Relation != sent.Inline || !ok {
+		if !ok {
 			continue
 		}
 		o, _ := j.t.Observe(in) // the trace is there even where rendering fails
