@@ -313,6 +313,11 @@ encoders: deps hub ## hold templates to openai-harmony, mistral-common and DeepS
 	@ci/engines/setup.sh harmony mistral-common deepseek
 	$(GO) run ./harness/testkit/measure/oracles $(ARGS)
 
+.PHONY: views
+views: deps hub ## hold the views of engines to their packages, an hour: ARGS='-page docs/results/views.md -date DAY'
+	@ci/engines/setup.sh transformers vllm sglang mlx-lm llama.cpp
+	$(GO) run ./harness/testkit/measure/views $(ARGS) .deps/hub/*.jinja corpus/*/template.jinja
+
 .PHONY: faults
 faults: ## put ten faults of the matrix to their engines, without our adapters: ENGINE=smg
 	@ci/engines/setup.sh $(or $(ENGINE),$(sort $(shell sed -n 's/.*"engine":"\([^"]*\)".*/\1/p' ci/engines/faults.jsonl)))

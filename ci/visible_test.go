@@ -24,6 +24,7 @@ var printers = []string{
 	"harness/testkit/measure/oracles/",    // counts differences, in our own words
 	"harness/testkit/newrule/",            // names the files that it wrote
 	"harness/testkit/measure/real/",       // counts faults, in our own words
+	"harness/testkit/measure/views/",      // counts prompts, in our own words
 	"ci/",
 }
 

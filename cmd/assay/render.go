@@ -132,12 +132,12 @@ func (s *step) renderAs(c *call, engine string) error {
 		return err
 	}
 	v, _ := view.Named(engine)
-	parts, _ := t.Caps().Supports("supports_typed_content")
-	in, ok := v.Input(view.Variables(request), parts)
-	if !ok {
-		return &failure{fmt.Errorf("%s refuses the request before the template sees it", v)}
+	server := v.Serve(t.ChatTemplate())
+	in, err := server.Input(request)
+	if err != nil {
+		return &failure{fmt.Errorf("before the template sees it, %w", err)}
 	}
-	text, err := v.Render(t.ChatTemplate(), in)
+	text, err := server.Render(in)
 	if err != nil {
 		return &failure{err}
 	}

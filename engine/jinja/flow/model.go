@@ -723,3 +723,32 @@ func KeyOf(x syntax.Expr) string {
 	}
 	return ""
 }
+
+// PathOf returns the variable that an expression reads with the fields that it takes of it, such as
+// "m.content" of m['content'][1:]. Filters, tests and slices are left out: what they return is made
+// of the same items. It is "" for any other expression.
+func PathOf(x syntax.Node) string {
+	var of syntax.Expr
+	field := ""
+	switch x := x.(type) {
+	case *syntax.Name:
+		return x.Name
+	case *syntax.Filter:
+		return PathOf(x.X)
+	case *syntax.Test:
+		return PathOf(x.X)
+	case *syntax.Attr:
+		of, field = x.X, x.Name
+	case *syntax.Item:
+		if _, ok := x.Index.(*syntax.Slice); ok {
+			return PathOf(x.X)
+		}
+		of, field = x.X, KeyOf(x.Index)
+	default:
+		return ""
+	}
+	if path := PathOf(of); path != "" && field != "" {
+		return path + "." + field
+	}
+	return ""
+}

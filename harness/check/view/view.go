@@ -2,15 +2,16 @@
 //
 // # Model
 //
-// A [View] is one engine's request code and renderer, by release: data, composed of steps that
-// several engines share. [View.Input] makes the input of a template from a request as a client
-// sends it, and [View.Render] renders it as the engine does (E33). A template is judged in all
-// [Views]; [Names] puts those that show a fault into words.
+// A [View] is one engine's request code and renderer, by release: a list of steps, several of which
+// engines share. [View.Serve] makes it an engine that serves one template, since engines look at
+// the template before they change a request. [Server.Input] makes the input of the template from a
+// request as a client sends it, and [Server.Render] renders it as the engine does (E33). A template
+// is judged in all [Views]; [Names] puts those that show a fault into words.
 //
 // # Sources
 //
 // docs/internals/views.md names the package, the release and the function that each view was read
-// from. The programs below ci/engines run the packages' own code, and a test compares.
+// from. The programs below ci/engines run the packages' own code, and `make views` compares.
 //
 // # Stability
 //
@@ -18,6 +19,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,63 +35,18 @@ type View struct {
 
 	// Immutable is the sandbox in which a template must not change its input.
 	Immutable bool
-	// Refuses are members that the engine itself refuses where they are null, "tools" where it is
-	// empty: the template never sees such a request.
-	Refuses []string
-	// Keeps are the members of a message that reach the template, in their order; nil: all, in the
-	// client's order.
-	Keeps []string
-	// Reasoning are the names under which the reasoning of a message reaches the template; nil: as
-	// the client sent it.
-	Reasoning []string
-	// DropNull leaves members of a message out that are null, and NoCalls a list of calls that is
-	// null or empty.
-	DropNull, NoCalls bool
-	// ParseArguments makes the arguments of calls objects where they come as text.
-	ParseArguments bool
-	// EmptyContent makes "" of content that is null or absent.
-	EmptyContent bool
-	// Joins makes a string of content in text parts where the template takes no parts; Separator
-	// stands between them.
-	Joins     bool
-	Separator string
-	// Pictures makes {"type": "image"} of a part of the type image_url. NoPictures refuses a
-	// request with a picture, as a text model does.
-	Pictures, NoPictures bool
-	// NullTools gives the template tools and documents as null where the request has none.
-	NullTools bool
-	// EmptyTools lets an empty list of tools reach the template.
-	EmptyTools bool
+	// ParsesArguments says that the template gets the arguments of calls as objects.
+	ParsesArguments bool
+
+	steps []step // in the engine's order
 }
 
 // Views returns the views in the order in which findings name them.
 func Views() []View { return views }
 
-var views = []View{
-	{Engine: "transformers", Immutable: true, DropNull: true, Pictures: true,
-		Reasoning: []string{"reasoning_content", "thinking"}, NullTools: true, EmptyTools: true},
-	{Engine: "transformers", Releases: "before 5.23", Immutable: true, NullTools: true,
-		EmptyTools: true},
-	{Engine: "vLLM", Immutable: true, Refuses: []string{"name", "tools"},
-		Keeps: []string{"role", "content", "tool_calls", "reasoning", "reasoning_content",
-			"tool_call_id", "name"},
-		Reasoning: []string{"reasoning", "reasoning_content"}, DropNull: true, NoCalls: true,
-		ParseArguments: true, EmptyContent: true, Joins: true, Separator: "\n", Pictures: true,
-		NullTools: true},
-	{Engine: "SGLang", Immutable: true,
-		Keeps: []string{"role", "content", "tool_call_id", "name", "reasoning_content",
-			"tool_calls"},
-		DropNull: true, ParseArguments: true, EmptyContent: true, Joins: true, Separator: " ",
-		Pictures: true, NullTools: true},
-	{Engine: "mlx-lm", Immutable: true, DropNull: true,
-		Reasoning: []string{"reasoning_content", "thinking"}, ParseArguments: true,
-		EmptyContent: true, Joins: true, NoPictures: true, NullTools: true},
-	{Engine: "llama.cpp", Refuses: []string{"name", "reasoning_content"},
-		Keeps: []string{"role", "content", "reasoning_content", "name", "tool_call_id",
-			"tool_calls"},
-		DropNull: true, NoCalls: true, ParseArguments: true, EmptyContent: true, Joins: true,
-		Separator: "\n", NoPictures: true},
-}
+// Neutral is the view of no engine, with what all of them agree on: arguments are objects, and
+// reasoning has every name under which a template may read it.
+func Neutral() View { return neutral }
 
 // String returns the engine with its releases.
 func (v View) String() string {
@@ -125,22 +82,6 @@ func Named(name string) (View, bool) {
 	return views[i], true
 }
 
-// Variables returns what a server reads of a request of chat completions for the template: its
-// messages, tools and documents, whether an answer is asked for, and the members of
-// chat_template_kwargs.
-func Variables(request ordered.Value) ordered.Value {
-	var all []ordered.Member
-	for _, m := range request.Members() {
-		switch m.Key {
-		case "messages", "tools", "documents", "add_generation_prompt":
-			all = append(all, m)
-		case "chat_template_kwargs":
-			all = append(all, m.Value.Members()...)
-		}
-	}
-	return ordered.ObjectOf(all...)
-}
-
 // Names lists views, such as "transformers before 5.23 and llama.cpp"; "every engine" where they
 // are all there are. An engine all of whose releases are named is named once.
 func Names(of []View) string {
@@ -162,164 +103,66 @@ func Names(of []View) string {
 	return strings.Join(names, "")
 }
 
-// Served reports whether a server is among views; the others are those of a library.
-func Served(of []View) bool {
-	return slices.ContainsFunc(of, func(v View) bool { return v.Engine != "transformers" })
+// IsServer reports whether the engine gets requests from clients; the others are libraries, whose
+// callers make the input themselves.
+func (v View) IsServer() bool { return v.Engine != "transformers" }
+
+// Served reports whether a server is among views.
+func Served(of []View) bool { return slices.ContainsFunc(of, View.IsServer) }
+
+// Server is an engine that serves a template. It is for one goroutine at a time.
+type Server struct {
+	View
+	t     *chattemplate.Template
+	looks *looks // at the template; nil: not yet
 }
 
-// Input returns the input that the engine gives to a template for a request: an object with
-// messages, tools and further variables, as clients of chat completions send it. Parts reports
-// whether the template takes content in parts. The answer is asked for where the last message is
-// not the model's own. It is false where the engine refuses the request.
-func (v View) Input(request ordered.Value, parts bool) (in chattemplate.Input, ok bool) {
-	for _, m := range request.At("messages").Items() {
-		for _, member := range m.Members() {
-			if member.Value.IsNull() && slices.Contains(v.Refuses, member.Key) {
-				return in, false
-			}
-		}
-		if v.NoPictures && slices.ContainsFunc(m.At("content").Items(), isPicture) {
-			return in, false
-		}
-		in.Messages = append(in.Messages, v.message(m, parts))
-	}
-	if n := len(in.Messages); n > 0 {
-		in.Generate = in.Messages[n-1].At("role").Text() != "assistant"
-	}
+// Serve returns the engine as it serves a template.
+func (v View) Serve(t *chattemplate.Template) *Server { return &Server{View: v, t: t} }
+
+// Refusal is the error of a request that the engine refuses before the template sees it.
+type Refusal struct{ Why string }
+
+func (r *Refusal) Error() string { return "the engine refuses the request: " + r.Why }
+
+func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+
+// Input returns the input that the engine gives to the template for a request, the body of a
+// request of chat completions. Where the body does not say whether an answer is asked for, it is
+// where the last message is not the model's own. An error is a [Refusal].
+func (s *Server) Input(request ordered.Value) (chattemplate.Input, error) {
+	d := &draft{Server: s, body: request, messages: slices.Clone(request.At("messages").Items())}
 	for _, m := range request.Members() {
-		switch {
-		case m.Key == "messages":
-		case m.Key == "tools" && len(m.Value.Items()) > 0:
-			in.Tools = m.Value.Items()
-		case m.Key == "tools" && m.Value.Kind() == ordered.Array && !v.EmptyTools:
-			if slices.Contains(v.Refuses, "tools") {
-				return in, false
-			}
-		case (m.Key == "tools" || m.Key == "documents") && m.Value.IsNull():
-		default:
-			in.Kwargs = append(in.Kwargs, m)
-		}
-	}
-	if v.NullTools {
-		for _, name := range []string{"tools", "documents"} {
-			if len(request.At(name).Items()) == 0 && !slices.ContainsFunc(in.Kwargs,
-				func(m ordered.Member) bool { return m.Key == name }) {
-				in.Kwargs = append(in.Kwargs, ordered.MemberOf(name, ordered.Value{}))
+		switch m.Key {
+		case "messages":
+		case "tools", "documents", "add_generation_prompt":
+			d.set(m.Key, m.Value)
+		case "chat_template_kwargs":
+			for _, of := range m.Value.Members() {
+				d.set(of.Key, of.Value)
 			}
 		}
 	}
-	return in, true
-}
-
-// message returns a message as the engine gives it to the template.
-func (v View) message(m ordered.Value, parts bool) ordered.Value {
-	if v.EmptyContent && m.At("content").IsNull() {
-		m = m.With("content", ordered.Str(""))
-	}
-	if v.Joins && !parts {
-		if text, ok := joined(m.At("content"), v.Separator); ok {
-			m = m.With("content", text)
+	for _, step := range s.steps {
+		if err := step(d); err != nil {
+			return chattemplate.Input{}, err
 		}
 	}
-	if v.Pictures && slices.ContainsFunc(m.At("content").Items(), isPicture) {
-		parts := slices.Clone(m.At("content").Items())
-		for i, part := range parts {
-			if isPicture(part) {
-				parts[i] = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("image")))
-			}
-		}
-		m = m.With("content", ordered.ArrayOf(parts...))
+	in := chattemplate.Input{Messages: d.messages, Kwargs: d.variables}
+	if tools := d.get("tools").Items(); len(tools) > 0 {
+		d.unset("tools")
+		in.Tools, in.Kwargs = tools, d.variables
 	}
-	calls := m.At("tool_calls")
-	if v.NoCalls && len(calls.Items()) == 0 {
-		m = m.Without("tool_calls")
-	} else if v.ParseArguments && len(calls.Items()) > 0 {
-		m = m.With("tool_calls", parsed(calls))
+	if n := len(d.messages); n > 0 {
+		in.Generate = d.messages[n-1].At("role").Text() != "assistant"
 	}
-	if v.DropNull {
-		for _, member := range m.Members() {
-			if member.Value.IsNull() {
-				m = m.Without(member.Key)
-			}
-		}
-	}
-	if v.Reasoning != nil {
-		m = aliased(m, v.Reasoning)
-	}
-	return kept(m, v.Keeps)
-}
-
-// isPicture reports whether a part of content is a picture.
-func isPicture(part ordered.Value) bool {
-	kind := part.At("type").Text()
-	return kind == "image" || kind == "image_url"
-}
-
-// kept returns a message with the members that are kept, in their order.
-func kept(m ordered.Value, keeps []string) ordered.Value {
-	if keeps == nil {
-		return m
-	}
-	var members []ordered.Member
-	for _, key := range keeps {
-		if value, ok := m.Get(key); ok {
-			members = append(members, ordered.MemberOf(key, value))
-		}
-	}
-	return ordered.ObjectOf(members...)
-}
-
-// joined returns the text of content in text parts; false where it is something else.
-func joined(content ordered.Value, separator string) (ordered.Value, bool) {
-	if content.Kind() != ordered.Array {
-		return ordered.Value{}, false
-	}
-	var texts []string
-	for _, part := range content.Items() {
-		if part.At("type").Text() != "text" {
-			return ordered.Value{}, false
-		}
-		texts = append(texts, part.At("text").Text())
-	}
-	return ordered.Str(strings.Join(texts, separator)), true
-}
-
-// parsed returns calls whose arguments are objects where they are the text of one.
-func parsed(calls ordered.Value) ordered.Value {
-	var all []ordered.Value
-	for _, c := range calls.Items() {
-		f := c.At("function")
-		if text := f.At("arguments"); text.Kind() == ordered.String {
-			if object, err := ordered.ParseString(text.Text()); err == nil {
-				c = c.With("function", f.With("arguments", object))
-			}
-		}
-		all = append(all, c)
-	}
-	return ordered.ArrayOf(all...)
-}
-
-// aliased returns a message whose reasoning has all of some names.
-func aliased(m ordered.Value, names []string) ordered.Value {
-	for _, name := range []string{"reasoning_content", "thinking", "reasoning"} {
-		text, ok := m.Get(name)
-		if !ok || text.IsNull() {
-			continue
-		}
-		for _, alias := range names {
-			if _, has := m.Get(alias); !has {
-				m = m.With(alias, text)
-			}
-		}
-		break
-	}
-	return m
+	return in, nil
 }
 
 // Render renders an input as the engine does.
-func (v View) Render(t *chattemplate.Template, in chattemplate.Input) (string, error) {
-	if v.Immutable {
-		return t.RenderImmutable(in)
+func (s *Server) Render(in chattemplate.Input) (string, error) {
+	if s.Immutable {
+		return s.t.RenderImmutable(in)
 	}
-	return t.Render(in)
+	return s.t.Render(in)
 }

@@ -3,7 +3,9 @@ package view_test
 import (
 	"testing"
 
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/check/view"
 )
 
@@ -17,6 +19,24 @@ func named(t *testing.T, name string) view.View {
 	t.Fatalf("there is no view %q", name)
 	return view.View{}
 }
+
+// template returns one that goes through the content of messages, or does not.
+func template(t *testing.T, parts bool) *chattemplate.Template {
+	t.Helper()
+	text := "{% for m in messages %}{{ m.content }}{% endfor %}"
+	if parts {
+		text = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}"
+	}
+	of, err := subject.New("test", text).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of.ChatTemplate()
+}
+
+// question is the last message of conversations: of others the server may change the role.
+var question = ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
+	ordered.MemberOf("content", ordered.Str("And?")))
 
 // TestInput shows what each engine makes of messages; docs/internals/views.md has the sources.
 func TestInput(t *testing.T) {
@@ -48,8 +68,8 @@ func TestInput(t *testing.T) {
 			`{"type": "text", "text": "b"}]}`, false, `{"role": "user", "content": "ab"}`},
 		{"SGLang", `{"role": "assistant", "content": null, "tool_calls": [{"id": "1", ` +
 			`"function": {"name": "f", "arguments": "{\"a\": 1}"}}]}`, false,
-			`{"role": "assistant", "content": "", "tool_calls": [{"id": "1", ` +
-				`"function": {"name": "f", "arguments": {"a": 1}}}]}`},
+			`{"role": "assistant", "content": "", "tool_calls": [{"id": "1", "index": null, ` +
+				`"type": null, "function": {"name": "f", "arguments": {"a": 1}}}]}`},
 		{"llama.cpp", `{"role": "assistant", "content": "A", "tool_calls": null}`, false,
 			`{"role": "assistant", "content": "A"}`},
 	} {
@@ -57,9 +77,9 @@ func TestInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, ok := named(t, test.view).Input(ordered.ObjectOf(
-			ordered.MemberOf("messages", ordered.ArrayOf(message))), test.parts)
-		if !ok || in.Messages[0].String() != test.want {
+		in, err := named(t, test.view).Serve(template(t, test.parts)).Input(ordered.ObjectOf(
+			ordered.MemberOf("messages", ordered.ArrayOf(message, question))))
+		if err != nil || in.Messages[0].String() != test.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", test.view, test.message, in.Messages[0],
 				test.want)
 		}
@@ -76,10 +96,10 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := named(t, name).Input(v, false); ok {
+		if _, err := named(t, name).Serve(template(t, false)).Input(v); err == nil {
 			t.Errorf("%s takes %s", name, request)
 		}
-		if _, ok := named(t, "transformers").Input(v, false); !ok {
+		if _, err := named(t, "transformers").Serve(template(t, false)).Input(v); err != nil {
 			t.Errorf("transformers refuses %s", request)
 		}
 	}

@@ -61,6 +61,25 @@ type Spelling struct {
 	Unlike ordered.Value
 }
 
+// WithTextArguments returns a request as it goes to a server: the arguments of calls are JSON text.
+func WithTextArguments(request ordered.Value) ordered.Value {
+	messages := slices.Clone(request.At("messages").Items())
+	for i, m := range messages {
+		calls := slices.Clone(m.At("tool_calls").Items())
+		for j, c := range calls {
+			f := c.At("function")
+			if arguments := f.At("arguments"); arguments.Kind() == ordered.Object {
+				calls[j] = c.With("function",
+					f.With("arguments", ordered.Str(arguments.String())))
+			}
+		}
+		if len(calls) > 0 {
+			messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
+		}
+	}
+	return request.With("messages", ordered.ArrayOf(messages...))
+}
+
 // Plain returns the conversations that the spellings change, each with a description, the shortest
 // first.
 func Plain() []Spelling {

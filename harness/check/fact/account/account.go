@@ -45,16 +45,12 @@ type Run struct {
 	Text string
 }
 
-// neutral gives a template what all engines agree on. Reasoning has every name under which a
-// template may read it.
-var neutral = view.View{ParseArguments: true,
-	Reasoning: []string{"reasoning_content", "reasoning", "thinking"}}
-
 // Entries are the requests that the template renders, the shortest first.
 var Entries = probe.NewFact(func(s *probe.Subject) []Entry {
 	var all []Entry
+	neutral := view.Neutral().Serve(s.Template.ChatTemplate())
 	for _, r := range sent.Requests() {
-		in, _ := neutral.Input(r.Request, false)
+		in, _ := neutral.Input(r.Request)
 		seen, err := s.Template.ChatTemplate().Observe(in)
 		if err != nil {
 			continue // other rules are about it

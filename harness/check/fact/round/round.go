@@ -36,16 +36,11 @@ type Difference struct {
 	Off           int // of the second in the prompt
 }
 
-// neutral is the view in which the conversations are rendered: they are the same in all. Reasoning
-// has every name under which a template may read it.
-var neutral = view.View{ParseArguments: true,
-	Reasoning: []string{"reasoning_content", "reasoning", "thinking"}}
-
 // Find returns the differences, one at most for each conversation.
 func Find(t *chattemplate.Template) []Difference {
 	var all []Difference
 	for _, r := range sent.Repeated() {
-		in, _ := neutral.Input(r.Request, false)
+		in, _ := view.Neutral().Serve(t).Input(r.Request)
 		prompt, err := t.Render(in)
 		if err != nil {
 			continue // other rules are about it
@@ -153,7 +148,7 @@ type Missing struct {
 func Unprompted(t *chattemplate.Template) (Missing, bool) {
 	asked, told := sent.Prompted()
 	render := func(request ordered.Value) (chattemplate.Input, string) {
-		in, _ := neutral.Input(request, false)
+		in, _ := view.Neutral().Serve(t).Input(request)
 		prompt, err := t.Render(in)
 		if err != nil {
 			return in, ""
@@ -186,11 +181,11 @@ func Unprompted(t *chattemplate.Template) (Missing, bool) {
 // answers in the history, though the prompt for an answer to a question has not.
 func Overprompted(t *chattemplate.Template) (Missing, bool) {
 	asked, told := sent.Prompted()
-	in, _ := neutral.Input(asked.Result, false)
+	in, _ := view.Neutral().Serve(t).Input(asked.Result)
 	result, err1 := t.Render(in)
-	first, _ := neutral.Input(asked.Question, false)
+	first, _ := view.Neutral().Serve(t).Input(asked.Question)
 	question, err2 := t.Render(first)
-	whole, _ := neutral.Input(told, false)
+	whole, _ := view.Neutral().Serve(t).Input(told)
 	history, err3 := t.Render(whole)
 	if err1 != nil || err2 != nil || err3 != nil {
 		return Missing{}, false // other rules are about it
@@ -225,7 +220,7 @@ type Escape struct {
 // Escaped looks for escapes in the own text after the first question.
 func Escaped(t *chattemplate.Template) (Escape, bool) {
 	for _, r := range sent.Repeated() {
-		in, _ := neutral.Input(r.Request, false)
+		in, _ := view.Neutral().Serve(t).Input(r.Request)
 		prompt, err := t.Render(in)
 		if err != nil {
 			continue
@@ -258,7 +253,7 @@ type Misattribution struct {
 func Attribute(t *chattemplate.Template) (Misattribution, bool) {
 	base, swapped := sent.Swapped()
 	for _, request := range []ordered.Value{base, swapped} {
-		in, _ := neutral.Input(request, false)
+		in, _ := view.Neutral().Serve(t).Input(request)
 		prompt, err := t.Render(in)
 		if err != nil {
 			continue

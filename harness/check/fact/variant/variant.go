@@ -65,8 +65,7 @@ type Fault struct {
 
 // Faults are those of the template under check.
 var Faults = probe.NewFact(func(s *probe.Subject) []Fault {
-	parts, _ := s.Template.Caps().Supports("supports_typed_content")
-	return Judge(s.Template.ChatTemplate(), parts)
+	return Judge(s.Template.ChatTemplate())
 })
 
 // Sandboxed reports whether a request crashes because the template changes its input, which only
@@ -95,8 +94,7 @@ func (f Fault) Reordered() bool {
 type judge struct {
 	t     *chattemplate.Template
 	done  map[key]result
-	views []view.View
-	parts bool // whether the template takes content in parts
+	views []*view.Server
 }
 
 // key is a render: its input as JSON, and the sandbox.
@@ -113,10 +111,12 @@ type result struct {
 // errRefused is the error of a request that the engine refuses before the template sees it.
 var errRefused = errors.New("the engine refuses the request")
 
-// Judge returns the faults of a template, those of a spelling together. Parts reports whether the
-// template takes content in parts.
-func Judge(t *chattemplate.Template, parts bool) []Fault {
-	j := &judge{t: t, done: map[key]result{}, views: view.Views(), parts: parts}
+// Judge returns the faults of a template, those of a spelling together.
+func Judge(t *chattemplate.Template) []Fault {
+	j := &judge{t: t, done: map[key]result{}}
+	for _, v := range view.Views() {
+		j.views = append(j.views, v.Serve(t))
+	}
 	var faults []Fault
 	for _, s := range sent.Plain() {
 		faults = append(faults, j.plain(s)...)
@@ -146,8 +146,8 @@ func (j *judge) tags(spellings []sent.Spelling) [][2]string {
 			continue
 		}
 		seen[s.Plain.String()] = true
-		in, ok := j.views[0].Input(s.Plain, j.parts)
-		if !ok {
+		in, err := j.views[0].Input(s.Plain)
+		if err != nil {
 			continue
 		}
 		o, _ := j.t.Observe(in) // the trace is there even where rendering fails
@@ -173,7 +173,7 @@ func (j *judge) plain(s sent.Spelling) []Fault {
 			continue
 		} else if f, _ := compare(s, result{}, got); f.Kind == Crashed {
 			f.Input = in
-			faults = join(faults, f, s, v)
+			faults = join(faults, f, s, v.View)
 		}
 	}
 	if !renders {
@@ -209,7 +209,7 @@ func (j *judge) spelling(s sent.Spelling) []Fault {
 		}
 		if f, ok := compare(s, plain, got); ok {
 			f.Input = in
-			faults = join(faults, f, s, v)
+			faults = join(faults, f, s, v.View)
 		}
 	}
 	return faults
@@ -219,7 +219,7 @@ func (j *judge) spelling(s sent.Spelling) []Fault {
 var printed = regexp.MustCompile(`['"]type['"]: ?['"]`)
 
 // takes reports whether the template takes the feature that a spelling is about.
-func (j *judge) takes(v view.View, s sent.Spelling, plain result) bool {
+func (j *judge) takes(v *view.Server, s sent.Spelling, plain result) bool {
 	if !s.Unlike.IsNull() {
 		_, other := j.render(v, s.Unlike)
 		if other.err != nil || other.text == plain.text || printed.MatchString(plain.text) {
@@ -243,15 +243,18 @@ func (j *judge) takes(v view.View, s sent.Spelling, plain result) bool {
 const described = "How far ahead to look."
 
 // render renders a request in a view.
-func (j *judge) render(v view.View, request ordered.Value) (chattemplate.Input, result) {
-	in, ok := v.Input(request, j.parts)
-	if !ok {
+func (j *judge) render(v *view.Server, request ordered.Value) (chattemplate.Input, result) {
+	if v.IsServer() {
+		request = sent.WithTextArguments(request)
+	}
+	in, err := v.Input(request)
+	if err != nil {
 		return in, result{err: errRefused}
 	}
 	k := key{v.Immutable, j.t.Vars(in).String()}
 	r, done := j.done[k]
 	if !done {
-		r.text, r.err = v.Render(j.t, in)
+		r.text, r.err = v.Render(in)
 		j.done[k] = r
 	}
 	return in, r

@@ -11,14 +11,14 @@ import (
 )
 
 // judged lists the faults of a template, each as its kind, its spelling and its views.
-func judged(t *testing.T, text string, parts bool) []string {
+func judged(t *testing.T, text string) []string {
 	t.Helper()
 	tm, err := subject.New("test", text).Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []string
-	for _, f := range variant.Judge(tm.ChatTemplate(), parts) {
+	for _, f := range variant.Judge(tm.ChatTemplate()) {
 		all = append(all, fmt.Sprintf("%s: %s: %s", f.Kind, f.In.Name, view.Names(f.Views)))
 	}
 	return all
@@ -28,43 +28,42 @@ func judged(t *testing.T, text string, parts bool) []string {
 func TestJudge(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
-		parts      bool
 		want       string
 	}{
 		{"calls are counted without a look whether there are some",
 			"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if 'tool_calls' in m %}" +
 				"{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}{% endif %}" +
-				"<|end|>{% endfor %}", false,
+				"<|end|>{% endfor %}",
 			`crashed: an answer with "tool_calls": null: transformers before 5.23`},
 		{"an answer with an empty list of calls is no answer",
 			"{% for m in messages %}<|{{ m.role }}|>{% if m.tool_calls is defined %}" +
 				"{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}{% else %}" +
-				"{{ m.content }}{% endif %}<|end|>{% endfor %}", false,
+				"{{ m.content }}{% endif %}<|end|>{% endfor %}",
 			`lost: an answer with "tool_calls": []: transformers, SGLang and mlx-lm`},
 		{"the list of messages is changed",
 			"{% if messages[0].role == 'system' %}{% set s = messages.pop(0) %}{{ s.content }}" +
 				"{% endif %}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}",
-			false, "crashed: instructions, a question, an answer and a question: transformers, " +
+			"crashed: instructions, a question, an answer and a question: transformers, " +
 				"vLLM, SGLang and mlx-lm"},
 		{"the first part of the instructions",
 			"{% for m in messages %}<|{{ m.role }}|>{% if m.content is string %}{{ m.content }}" +
-				"{% else %}{{ m.content[0].text }}{% endif %}<|end|>{% endfor %}", true,
-			"lost: instructions in two parts: every engine"},
+				"{% else %}{{ m.content[0].text }}{% endif %}<|end|>{% endfor %}",
+			"lost: instructions in two parts: transformers and llama.cpp"},
 		{"an end that depends on tools",
 			"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if tools or loop.last %}" +
-				"<|end|>{% endif %}{% endfor %}", false,
+				"<|end|>{% endif %}{% endfor %}",
 			"changed: tools that nobody calls: every engine"},
 		{"the first answer's reasoning", "{% for m in messages %}<|{{ m.role }}|>" +
 			"{% set c = m.content %}{% if '</think>' in c and loop.index < 3 %}" +
 			"{% set c = c.split('</think>')[0] %}{% endif %}{{ c }}<|end|>{% endfor %}" +
-			"{% for m in messages if m.reasoning_content %}{% endfor %}", false,
+			"{% for m in messages if m.reasoning_content %}{% endfor %}",
 			"lost: the first of two answers with its reasoning between <think> tags in the " +
 				"content: every engine"},
 		{"tags of its own that are looked for and not split at", "{% for m in messages %}" +
 			"<|{{ m.role }}|>{% set c = m.content %}{% if '</thinking>' in c %}" +
 			"{{ '<thinking>' + c.split('</think>')[0] + '</thinking>' + c }}{% else %}" +
 			"{% if m.reasoning_content %}{{ '<thinking>' + m.reasoning_content + '</thinking>' }}" +
-			"{% endif %}{{ c }}{% endif %}<|end|>{% endfor %}", false,
+			"{% endif %}{{ c }}{% endif %}<|end|>{% endfor %}",
 			"doubled: an answer with its reasoning between <thinking> tags in the content: " +
 				"every engine"},
 		{"the required parameters of the whole call", "{% for t in tools or [] %}" +
@@ -73,9 +72,9 @@ func TestJudge(t *testing.T) {
 			"{{ v.description }}{% for inner, w in (v.properties or {}).items() %}{{ inner }}: " +
 			"{{ w.type }}{% if inner in p.required %}!{% endif %}{% endfor %}{% endfor %}" +
 			"{% endfor %}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}",
-			false, "ignored: the list of required members of an object: every engine"},
+			"ignored: the list of required members of an object: every engine"},
 	} {
-		if got := judged(t, test.text, test.parts); !slices.Contains(got, test.want) {
+		if got := judged(t, test.text); !slices.Contains(got, test.want) {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -86,7 +85,7 @@ func TestHealthy(t *testing.T) {
 	got := judged(t, "{% for m in messages %}<|{{ m.role }}|>{% if m.content is string %}"+
 		"{{ m.content }}{% else %}{% for p in m.content or [] %}{{ p.text }}\n{% endfor %}"+
 		"{% endif %}{% for c in m.tool_calls or [] %}{{ c.function.name }}"+
-		"{{ c.function.arguments | tojson }}{% endfor %}<|end|>{% endfor %}", true)
+		"{{ c.function.arguments | tojson }}{% endfor %}<|end|>{% endfor %}")
 	if len(got) > 0 {
 		t.Errorf("got %q, want none", got)
 	}

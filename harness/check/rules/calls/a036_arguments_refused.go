@@ -38,7 +38,7 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {
 		var of []view.View
 		for _, v := range view.Views() {
-			if v.ParseArguments {
+			if v.ParsesArguments {
 				of = append(of, v)
 			}
 		}

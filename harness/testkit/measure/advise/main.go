@@ -188,13 +188,17 @@ func witness(t *advisory.Template, faulty, mended subject.Source) error {
 	if err != nil {
 		return err
 	}
+	served, err := faulty.Compile()
+	if err != nil {
+		return err
+	}
 	var shown []difference
 	var controls []advisory.Witness
 	for _, request := range requests() {
 		var d difference
 		for _, v := range view.Views() {
-			in, ok := v.Input(request, false)
-			if !ok {
+			in, err := v.Serve(served.ChatTemplate()).Input(request)
+			if err != nil {
 				continue
 			}
 			w := advisory.Witness{Variables: variables(in)}
