@@ -223,17 +223,13 @@ func (p *prober) contents() Content {
 // placeholder returns what the prompt has for a part, and reports whether it has anything for it
 // but the part itself, printed.
 func (p *prober) placeholder(part string) (string, bool) {
-	v, err := ordered.ParseString(part)
-	if err != nil {
-		panic(err)
-	}
 	text := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")),
 		ordered.MemberOf("text", ordered.Str(p.word(0))))
 	ask := func(parts ...ordered.Value) (string, error) {
 		return p.render(talk(ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
 			ordered.MemberOf("content", ordered.ArrayOf(parts...)))))
 	}
-	with, err := ask(v, text)
+	with, err := ask(ordered.MustParse(part), text)
 	without, failed := ask(text)
 	if err != nil || failed != nil || with == without || strings.Contains(with, "boat.") ||
 		strings.Contains(with, "UklGRg") || strings.Contains(without, "'type'") {

@@ -21,6 +21,15 @@ func ParseString(text string) (Value, error) {
 	return v, nil
 }
 
+// MustParse is ParseString for a text of the program's own: it panics where that is no JSON.
+func MustParse(text string) Value {
+	v, err := ParseString(text)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // ParsePrefix reads one JSON value at the start of text, with white space around it, and returns
 // the offset after it.
 func ParsePrefix(text string) (Value, int, error) {

@@ -105,7 +105,7 @@ func request(messages []ordered.Value, calls bool) ordered.Value {
 	if !calls {
 		return v
 	}
-	return v.With("tools", ordered.ArrayOf(parse(toolForecast)))
+	return v.With("tools", ordered.ArrayOf(ordered.MustParse(toolForecast)))
 }
 
 // together is a message with three calls, and their results.
@@ -148,7 +148,7 @@ func arguments(name string) Rounds {
 	for i, w := range words {
 		key := fmt.Sprintf("spot_%d", i+1)
 		all = append(all, ordered.MemberOf(key, ordered.Str(w.place+" harbour")))
-		described = append(described, ordered.MemberOf(key, parse(`{"type": "string"}`)))
+		described = append(described, ordered.MemberOf(key, ordered.MustParse(`{"type": "string"}`)))
 		r.Rounds = append(r.Rounds, Round{w.place + " harbour"})
 	}
 	id := "call00001"
@@ -208,7 +208,7 @@ func Requests() []Request {
 		all = append(all, Request{r.Name, r.Request})
 	}
 	return append(all, Request{"a call with an object, a list and a switch",
-		put(parse(bases["calls"].request), []string{"messages", "1", "tool_calls", "0",
+		put(ordered.MustParse(bases["calls"].request), []string{"messages", "1", "tool_calls", "0",
 			"function", "arguments"}, `{"place": {"lake": "Windermere", "depth": 64,
 			"open": true, "shores": ["Bowness", "Ambleside"], "piers": [17, 29]}, "hours": 12,
 			"days": [3, 8], "names": ["dawn", "dusk"]}`)})
@@ -217,7 +217,7 @@ func Requests() []Request {
 // Swapped returns a request with two calls in one message whose results come in the other order,
 // and the base in which they come in the order of the calls.
 func Swapped() (base, swapped ordered.Value) {
-	base = parse(bases["calls"].request)
+	base = ordered.MustParse(bases["calls"].request)
 	m := base.At("messages").Items()
 	return base, base.With("messages", ordered.ArrayOf(m[0], m[1], m[3], m[2]))
 }

@@ -85,7 +85,7 @@ func WithTextArguments(request ordered.Value) ordered.Value {
 func Plain() []Spelling {
 	var all []Spelling
 	for _, name := range slices.Sorted(maps.Keys(bases)) {
-		v := parse(bases[name].request)
+		v := ordered.MustParse(bases[name].request)
 		all = append(all, Spelling{Name: bases[name].name, By: "every client", Plain: v, Sent: v})
 	}
 	slices.SortStableFunc(all, func(a, b Spelling) int {
@@ -113,7 +113,7 @@ type spelled struct {
 func All() []Spelling {
 	all := make([]Spelling, len(table))
 	for i, row := range table {
-		base := parse(bases[row.base].request)
+		base := ordered.MustParse(bases[row.base].request)
 		all[i] = Spelling{Name: row.name, By: row.by, Plain: apply(base, row.plain),
 			Sent: apply(base, row.sent), Relation: row.relation, Names: row.names,
 			Shows: row.shows, Tags: thinkTags}
@@ -135,20 +135,11 @@ func Between(tags [2]string) []Spelling {
 	for _, s := range All() {
 		if s.Relation == Inline {
 			s.Name, s.Tags = change.Replace(s.Name), tags
-			s.Sent = parse(change.Replace(s.Sent.String()))
+			s.Sent = ordered.MustParse(change.Replace(s.Sent.String()))
 			all = append(all, s)
 		}
 	}
 	return all
-}
-
-// parse reads a value of this package.
-func parse(text string) ordered.Value {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		panic(err) // a test parses them all
-	}
-	return v
 }
 
 // apply makes the changes of a request.
@@ -164,7 +155,7 @@ func apply(v ordered.Value, edits []edit) ordered.Value {
 // put puts a value at a path.
 func put(v ordered.Value, path []string, value string) ordered.Value {
 	if len(path) == 0 {
-		return parse(value)
+		return ordered.MustParse(value)
 	}
 	key := path[0]
 	if v.Kind() == ordered.Array {

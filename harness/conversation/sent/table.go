@@ -307,7 +307,7 @@ func nested(name, path, value, inner string) spelled {
 
 // told puts instructions before the messages of a base.
 func told(base string) []edit {
-	messages := parse(bases[base].request).At("messages").Items()
+	messages := ordered.MustParse(bases[base].request).At("messages").Items()
 	return []edit{{"messages", ordered.ArrayOf(append([]ordered.Value{instructions},
 		messages...)...).String()}}
 }

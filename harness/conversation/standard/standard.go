@@ -45,7 +45,7 @@ func (c Conversation) JSON() ordered.Value { return c.value }
 
 // Battery returns the standard battery.
 var Battery = sync.OnceValue(func() []Conversation {
-	tools := ordered.MemberOf("tools", parsed(ToolsJSON))
+	tools := ordered.MemberOf("tools", ordered.MustParse(ToolsJSON))
 	system, hello := chat.System("You are terse."), chat.User("Hello there")
 	one, two, twice := chat.User("One?"), chat.User("Two?"), chat.User("Weather in Zürich, twice?")
 	says := func(text string, more ...ordered.Member) ordered.Value {
@@ -79,15 +79,6 @@ var Battery = sync.OnceValue(func() []Conversation {
 
 func talk(messages ...ordered.Value) ordered.Member {
 	return ordered.MemberOf("messages", ordered.ArrayOf(messages...))
-}
-
-// parsed reads JSON that stands in this package; an error in it is a bug here.
-func parsed(text string) ordered.Value {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		panic(fmt.Sprintf("standard: %v in %s", err, text))
-	}
-	return v
 }
 
 // newConversation builds a request of the battery; an error in it is a bug here.

@@ -3,7 +3,6 @@ package mutate
 import (
 	"context"
 	_ "embed" // the conversations
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -25,12 +24,8 @@ var reference string
 var Reference = sync.OnceValue(func() []chattemplate.Input {
 	var all []chattemplate.Input
 	for line := range strings.Lines(reference) {
-		v, err := ordered.ParseString(line)
-		if err != nil {
-			panic(fmt.Sprintf("mutate: reference.jsonl: %v", err))
-		}
 		in := chattemplate.Input{}
-		for _, m := range v.Members() {
+		for _, m := range ordered.MustParse(line).Members() {
 			switch m.Key {
 			case "messages":
 				in.Messages = m.Value.Items()

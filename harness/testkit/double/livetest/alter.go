@@ -234,11 +234,11 @@ func prose(text string) func(*Reply) {
 				With("finish_reason", ordered.Str("stop"))
 			return v.With("choices", ordered.ArrayOf(choice))
 		case "response":
-			return v.With("output", ordered.ArrayOf(object(`{"type": "message", "id": "msg_x",
+			return v.With("output", ordered.ArrayOf(ordered.MustParse(`{"type": "message", "id": "msg_x",
 				"role": "assistant", "status": "completed", "content": [{"type": "output_text",
 				"annotations": [], "text": `+ordered.Str(text).String()+`}]}`)))
 		}
-		return v.With("content", ordered.ArrayOf(object(`{"type": "text", "text": `+
+		return v.With("content", ordered.ArrayOf(ordered.MustParse(`{"type": "text", "text": `+
 			ordered.Str(text).String()+`}`))).With("stop_reason", ordered.Str("end_turn"))
 	})
 }
@@ -252,14 +252,14 @@ func called(calls ...[2]string) func(*Reply) {
 			name, args := ordered.Str(c[0]).String(), ordered.Str(c[1]).String()
 			switch v.At("object").Text() {
 			case "chat.completion":
-				list = append(list, object(`{"id": `+id+`, "type": "function", "function": {"name": `+
+				list = append(list, ordered.MustParse(`{"id": `+id+`, "type": "function", "function": {"name": `+
 					name+`, "arguments": `+args+`}}`))
 			case "response":
-				list = append(list, object(`{"type": "function_call", "id": "fc_`+id[1:]+
+				list = append(list, ordered.MustParse(`{"type": "function_call", "id": "fc_`+id[1:]+
 					`, "call_id": `+id+`, "status": "completed", "name": `+name+
 					`, "arguments": `+args+`}`))
 			default:
-				list = append(list, object(`{"type": "tool_use", "id": `+id+`, "name": `+name+
+				list = append(list, ordered.MustParse(`{"type": "tool_use", "id": `+id+`, "name": `+name+
 					`, "input": `+c[1]+`}`))
 			}
 		}
@@ -277,17 +277,9 @@ func called(calls ...[2]string) func(*Reply) {
 	})
 }
 
-func object(text string) ordered.Value {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		panic(err) // the text is of this package
-	}
-	return v
-}
-
 // failing answers with an error.
 func failing(status int, body string) func(*Reply) {
-	return func(r *Reply) { r.Status, r.Stream, r.Body = status, false, object(body) }
+	return func(r *Reply) { r.Status, r.Stream, r.Body = status, false, ordered.MustParse(body) }
 }
 
 // refused changes the replies that are errors.

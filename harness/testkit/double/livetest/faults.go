@@ -82,7 +82,7 @@ func common(p wire.Protocol, add func(rules, name string, change func(*Reply))) 
 	add("S001 S002", "status 500 for a right request", where(required,
 		failing(http.StatusInternalServerError, `{"error": {"message": "parse error"}}`)))
 	add("S021", "errors in another shape", refused(func(r *Reply) {
-		r.Body = object(`{"detail": [{"msg": "wrong"}]}`)
+		r.Body = ordered.MustParse(`{"detail": [{"msg": "wrong"}]}`)
 	}))
 	add("S021", "errors with status 200", refused(func(r *Reply) { r.Status = http.StatusOK }))
 	add("S021", "errors with status 500", refused(func(r *Reply) {
@@ -131,12 +131,12 @@ func nullWord(p wire.Protocol) func(*Reply) {
 				"content")))
 		case wire.Responses:
 			return v.With("output", ordered.ArrayOf(append([]ordered.Value{
-				object(`{"type": "message", "id": "msg_null", "role": "assistant", "status": "completed",
+				ordered.MustParse(`{"type": "message", "id": "msg_null", "role": "assistant", "status": "completed",
 				"content": [{"type": "output_text", "annotations": [], "text": "null"}]}`)},
 				v.At("output").Items()...)...))
 		}
 		return v.With("content", ordered.ArrayOf(append([]ordered.Value{
-			object(`{"type": "text", "text": "null"}`)}, v.At("content").Items()...)...))
+			ordered.MustParse(`{"type": "text", "text": "null"}`)}, v.At("content").Items()...)...))
 	})
 }
 

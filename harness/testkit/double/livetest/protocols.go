@@ -56,7 +56,7 @@ func insert(e Event) func(*Reply) {
 
 func delta(text string) func(*Reply) {
 	return where(and(hello, inStreams), func(r *Reply) {
-		chunk := WithDelta(r.Events[1].Data, object(text))
+		chunk := WithDelta(r.Events[1].Data, ordered.MustParse(text))
 		r.Events = slices.Insert(r.Events, 2, Event{Data: chunk})
 	})
 }
@@ -68,7 +68,7 @@ func ofCompletions(add adder) {
 	add("S005", "no finish reason", drop("finish"))
 	add("S006", "the finish reason twice", twice("finish"))
 	add("S005", "an error within a stream", where(inStreams, func(r *Reply) {
-		r.Events = append(r.Events[:2], Event{Data: object(`{"error": {"message": "out of memory"}}`)})
+		r.Events = append(r.Events[:2], Event{Data: ordered.MustParse(`{"error": {"message": "out of memory"}}`)})
 	}))
 	add("S003", "an unknown finish reason", body(choice(to(ordered.Str("eos"), "finish_reason"))))
 	add("S012", "a call ends by stop", where(required, both(
@@ -116,12 +116,12 @@ func ofCompletions(add adder) {
 	add("S013", "no usage in one piece", body(without("usage")))
 	add("S013", "usage does not add up", body(to(one, "usage", "total_tokens")))
 	add("S013", "usage beyond the bound", body(func(v ordered.Value) ordered.Value {
-		return v.With("usage", object(
+		return v.With("usage", ordered.MustParse(
 			`{"prompt_tokens": 1, "completion_tokens": 9999, "total_tokens": 10000}`))
 	}))
 	add("S013", "the prompt is counted twice in a stream", at("usage",
 		func(v ordered.Value) ordered.Value {
-			return v.With("usage", object(
+			return v.With("usage", ordered.MustParse(
 				`{"prompt_tokens": 7777, "completion_tokens": 3, "total_tokens": 7780}`))
 		}))
 	add("S008 S014", "reasoning and content in one delta",
@@ -154,7 +154,7 @@ func ofCompletions(add adder) {
 		}))))
 	add("S010", "arguments are an object", where(and(required, inPieces), body(call("message",
 		func(c ordered.Value) ordered.Value {
-			return set(c, object(c.At("function", "arguments").Text()), "function", "arguments")
+			return set(c, ordered.MustParse(c.At("function", "arguments").Text()), "function", "arguments")
 		}))))
 	add("S010", "a fragment of the arguments is lost", where(required, dropFirst("arguments")))
 	add("S010", "a fragment of the arguments comes twice", where(required, twice("arguments")))
@@ -162,7 +162,7 @@ func ofCompletions(add adder) {
 	add("S014", "text is taken back", where(required, func(r *Reply) {
 		if r.Stream {
 			r.Events = slices.Insert(r.Events, 1,
-				Event{Data: WithDelta(r.Events[0].Data, object(`{"content": "<tool"}`))})
+				Event{Data: WithDelta(r.Events[0].Data, ordered.MustParse(`{"content": "<tool"}`))})
 		}
 	}))
 	add("S020", "the answer is reasoning although thinking is off", where(func(r *Reply) bool {
@@ -217,7 +217,7 @@ func ofResponses(add adder) {
 		}
 	}))
 	add("S005", "an error within a stream", where(inStreams, func(r *Reply) {
-		r.Events = append(r.Events[:2], Event{"error", object(
+		r.Events = append(r.Events[:2], Event{"error", ordered.MustParse(
 			`{"type": "error", "sequence_number": 2, "code": "x", "message": "out of memory", "param": null}`)})
 	}))
 	add("S005", "[DONE] before the end", where(inStreams, func(r *Reply) {
@@ -279,7 +279,7 @@ func ofResponses(add adder) {
 	add("S028", "a delta is lost", where(hello, numbered(dropFirst("output_text.delta"))))
 	add("S028", "a delta comes twice", where(hello, numbered(twice("output_text.delta"))))
 	add("S006", "an event of chat completions", numbered(insert(Event{"chat.completion.chunk",
-		object(`{"type": "chat.completion.chunk"}`)})))
+		ordered.MustParse(`{"type": "chat.completion.chunk"}`)})))
 	add("S004", "events have no names", func(r *Reply) {
 		for i := range r.Events {
 			r.Events[i].Name = ""
@@ -310,7 +310,7 @@ func ofResponses(add adder) {
 	add("S013", "usage does not add up", body(to(one, "usage", "total_tokens")))
 	add("S010", "arguments are an object", where(required, callItem(
 		func(_ int, item ordered.Value) ordered.Value {
-			return item.With("arguments", object(item.At("arguments").Text()))
+			return item.With("arguments", ordered.MustParse(item.At("arguments").Text()))
 		})))
 	add("S010", "arguments are encoded twice", where(required, callItem(
 		func(_ int, item ordered.Value) ordered.Value {
@@ -357,7 +357,7 @@ func ofMessages(add adder) {
 	})
 	add("S005", "[DONE] at the end", func(r *Reply) { r.Tail = "data: [DONE]\n\n" })
 	add("S005", "an error within a stream", where(inStreams, func(r *Reply) {
-		r.Events = append(r.Events[:2], Event{"error", object(
+		r.Events = append(r.Events[:2], Event{"error", ordered.MustParse(
 			`{"type": "error", "error": {"type": "api_error", "message": "out of memory"}}`)})
 	}))
 	add("S005 S025", "no message_delta", drop("message_delta"))
@@ -412,7 +412,7 @@ func ofMessages(add adder) {
 		}
 	})
 	add("S006", "an event of the Responses", insert(Event{"response.in_progress",
-		object(`{"type": "response.in_progress"}`)}))
+		ordered.MustParse(`{"type": "response.in_progress"}`)}))
 	add("S006", "a delta is of another type than its block", where(hello, at(delta,
 		func(v ordered.Value) ordered.Value {
 			return replace(v, `"type": "text_delta"`, `"type": "input_json_delta"`)

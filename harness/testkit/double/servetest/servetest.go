@@ -64,14 +64,6 @@ func send(w http.ResponseWriter, status int, v ordered.Value) {
 	w.Write(v.Append(nil, ordered.Compact))
 }
 
-func object(text string) ordered.Value {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // signs are the answers by which the dialects are told apart.
 var signs = map[string][2]string{
 	"llama-server": {"/props", `{"default_generation_settings": {}}`},
@@ -83,22 +75,22 @@ var signs = map[string][2]string{
 // ServeHTTP implements [http.Handler].
 func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if sign := signs[u.Dialect]; sign[0] == r.URL.Path {
-		send(w, http.StatusOK, object(sign[1]))
+		send(w, http.StatusOK, ordered.MustParse(sign[1]))
 		return
 	}
 	switch r.URL.Path {
 	case "/health":
 	case "/v1/models":
-		send(w, http.StatusOK, object(`{"object": "list", "data": [{"id": "`+Model+`"}]}`))
+		send(w, http.StatusOK, ordered.MustParse(`{"object": "list", "data": [{"id": "`+Model+`"}]}`))
 	case "/tokenize":
 		u.tokenize(w, r)
 	case "/api/show":
-		send(w, http.StatusOK, object(fmt.Sprintf(
+		send(w, http.StatusOK, ordered.MustParse(fmt.Sprintf(
 			`{"model_info": {"tokenizer.ggml.add_bos_token": %t}}`, u.BOS != "")))
 	case "/v1/completions", "/api/generate":
 		u.complete(w, r)
 	default:
-		send(w, http.StatusNotFound, object(`{"error": {"message": "no such path"}}`))
+		send(w, http.StatusNotFound, ordered.MustParse(`{"error": {"message": "no such path"}}`))
 	}
 }
 
@@ -143,7 +135,7 @@ func (u *Upstream) complete(w http.ResponseWriter, r *http.Request) {
 	u.mu.Unlock()
 	prompt := v.At("prompt").Text()
 	if u.BOS != "" && strings.HasPrefix(prompt, u.BOS) {
-		send(w, http.StatusBadRequest, object(`{"error": {"message": "two tokens begin the prompt"}}`))
+		send(w, http.StatusBadRequest, ordered.MustParse(`{"error": {"message": "two tokens begin the prompt"}}`))
 		return
 	}
 	text := ""

@@ -163,11 +163,7 @@ func requests() (all []ordered.Value) {
 		all = append(all, s.Sent)
 	}
 	for _, text := range common {
-		v, err := ordered.ParseString(text)
-		if err != nil {
-			panic(err)
-		}
-		all = append(all, v)
+		all = append(all, ordered.MustParse(text))
 	}
 	return all
 }
