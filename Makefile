@@ -314,9 +314,9 @@ encoders: deps hub ## hold templates to openai-harmony, mistral-common and DeepS
 	$(GO) run ./harness/testkit/measure/oracles $(ARGS)
 
 .PHONY: views
-views: deps hub ## hold the views of engines to their packages, an hour: ARGS='-page docs/results/views.md -date DAY'
-	@ci/engines/setup.sh transformers vllm sglang mlx-lm llama.cpp
-	$(GO) run ./harness/testkit/measure/views $(ARGS) .deps/hub/*.jinja corpus/*/template.jinja
+views: deps hub ## hold the views of engines to their packages, an hour: ENGINE=vllm, ARGS='-page docs/results/views.md -date DAY'
+	@ci/engines/setup.sh $(or $(ENGINE),transformers vllm sglang mlx-lm llama.cpp)
+	$(GO) run ./harness/testkit/measure/views $(if $(ENGINE),-engine $(ENGINE)) $(ARGS) .deps/hub/*.jinja corpus/*/template.jinja
 
 .PHONY: faults
 faults: ## put ten faults of the matrix to their engines, without our adapters: ENGINE=smg

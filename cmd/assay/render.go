@@ -132,12 +132,10 @@ func (s *step) renderAs(c *call, engine string) error {
 		return err
 	}
 	v, _ := view.Named(engine)
-	server := v.Serve(t.ChatTemplate())
-	in, err := server.Input(request)
-	if err != nil {
-		return &failure{fmt.Errorf("before the template sees it, %w", err)}
+	text, err := v.Serve(t.ChatTemplate()).Prompt(request)
+	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
+		err = fmt.Errorf("before the template sees it, %w", err)
 	}
-	text, err := server.Render(in)
 	if err != nil {
 		return &failure{err}
 	}

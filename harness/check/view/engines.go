@@ -41,10 +41,10 @@ var views = []View{
 			rebuilt(aliases("reasoning_content", "thinking"))),
 		noEmptyTools, mlxVariables, asksAlways}},
 	{Engine: "llama.cpp", ParsesArguments: true, steps: []step{
-		refusesNull("name", "reasoning_content"),
+		refusesNull("name", "reasoning_content"), llamaLast,
 		each(rebuilt(dropNull), rebuilt(emptyContent), llamaContent, rebuilt(dropNoCalls),
-			parsed(json), rebuilt(keeps(llamaMembers...))),
-		llamaVariables}},
+			llamaArguments, rebuilt(keeps(llamaMembers...)), llamaDeveloper),
+		llamaSystem, llamaVariables}},
 }
 
 // noMessages refuses a conversation without a message.
@@ -367,26 +367,109 @@ func mlxVariables(d *draft) error {
 	return nil
 }
 
-// llamaContent makes content a text where the template takes no parts.
+// llamaLast takes a last answer out, with whose text the model goes on, without thinking.
+func llamaLast(d *draft) error {
+	n := len(d.messages) - 1
+	if n < 0 || d.messages[n].At("role").Text() != "assistant" {
+		return nil
+	}
+	last := d.messages[n]
+	if len(last.At("tool_calls").Items()) > 0 || n > 0 &&
+		d.messages[n-1].At("role").Text() == "assistant" {
+		return refuse("the last message cannot be continued")
+	}
+	if d.continued = last.At("content").Text(); last.At("content").Kind() == ordered.Array {
+		d.continued = joined(last.At("content").Items(), "\n").Text()
+	}
+	d.messages = d.messages[:n]
+	d.set("enable_thinking", ordered.Boolean(false))
+	return nil
+}
+
+// llamaContent makes content a text where it has media or the template takes no parts, and parts
+// where it takes nothing else.
 func llamaContent(d *draft, m ordered.Value) (ordered.Value, error) {
 	content := m.At("content")
-	if slices.ContainsFunc(content.Items(), isMedia) {
-		return m, refuse("the model takes no pictures")
+	if content.Kind() != ordered.Array {
+		return m, nil
 	}
-	if content.Kind() == ordered.Array && !d.look().readsParts {
-		return m.With("content", joined(content.Items(), "\n")), nil
+	var text strings.Builder
+	media, between := false, ""
+	for _, part := range content.Items() {
+		if isMedia(part) {
+			text.WriteString("<__media__>")
+			media, between = true, ""
+			continue
+		}
+		text.WriteString(between + part.At("text").Text())
+		between = "\n"
+	}
+	if media || !d.look().readsParts {
+		return m.With("content", ordered.Str(text.String())), nil
 	}
 	return m, nil
 }
 
-// llamaVariables passes no empty list of tools, no documents, and thinking unless it is switched off.
+// llamaArguments gives arguments as an object to a template that reads what is in one, and as text
+// to others.
+func llamaArguments(d *draft, m ordered.Value) (ordered.Value, error) {
+	if d.look().readsArguments {
+		return parsed(json)(d, m)
+	}
+	return call(func(c ordered.Value) (ordered.Value, error) {
+		f := c.At("function")
+		if arguments := f.At("arguments"); arguments.Kind() != ordered.String {
+			text := string(arguments.Append(nil, ordered.Compact))
+			return c.With("function", f.With("arguments", ordered.Str(text))), nil
+		}
+		return c, nil
+	})(d, m)
+}
+
+// llamaDeveloper makes developers systems, but for gpt-oss.
+func llamaDeveloper(d *draft, m ordered.Value) (ordered.Value, error) {
+	if m.At("role").Text() == "developer" && !d.look().hasChannels {
+		return m.With("role", ordered.Str("system")), nil
+	}
+	return m, nil
+}
+
+// llamaSystem puts a first system message before the content of the next one where the template
+// does not write it.
+func llamaSystem(d *draft) error {
+	if len(d.messages) == 0 || d.messages[0].At("role").Text() != "system" ||
+		d.look().writesSystem {
+		return nil
+	}
+	system := d.messages[0].At("content").Text()
+	if d.messages = d.messages[1:]; len(d.messages) > 0 {
+		next := d.messages[0]
+		text := system + "\n" + next.At("content").Text()
+		d.messages = slices.Clone(d.messages)
+		d.messages[0] = next.With("content", ordered.Str(text))
+	}
+	return nil
+}
+
+// llamaVariables passes no empty list of tools, no documents, the day, and thinking unless it is
+// switched off.
 func llamaVariables(d *draft) error {
 	d.unset("documents")
 	if len(d.get("tools").Items()) == 0 {
 		d.unset("tools")
 	}
-	if !d.has("enable_thinking") {
-		d.set("enable_thinking", ordered.Boolean(true))
+	day := d.t.Now()
+	for _, m := range []ordered.Member{
+		ordered.MemberOf("enable_thinking", ordered.Boolean(true)),
+		ordered.MemberOf("date_string", ordered.Str(day.Format("02 Jan 2006"))),
+		ordered.MemberOf("datetime", ordered.Str(day.Format("Jan 02 2006"))),
+	} {
+		if !d.has(m.Key) {
+			d.set(m.Key, m.Value)
+		}
+	}
+	if effort := d.body.At("reasoning_effort"); !effort.IsNull() {
+		d.effort(effort, "reasoning_strength")
 	}
 	return nil
 }

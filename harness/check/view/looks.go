@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/ordered"
 )
 
 // looks are what engines see in a template before they change a request for it.
@@ -15,6 +17,9 @@ type looks struct {
 	readsParts     bool // it goes through a content, or reads a part by its number
 	knowsDeveloper bool // it has the role developer as a text
 	thinks         bool // it has a pair of tags around a thought
+	hasChannels    bool // it has gpt-oss' marker of channels
+	writesSystem   bool // it writes the content of a system message
+	readsArguments bool // it writes what is in the arguments of a call
 }
 
 // media matches the words by which SGLang takes a template for one with pictures.
@@ -39,11 +44,32 @@ func (s *Server) look() *looks {
 		}
 	}
 	s.looks.loopsPlainly = s.looks.loopsPlainly || media.MatchString(text)
+	s.looks.hasChannels = strings.Contains(text, "<|channel|>")
+	s.looks.writesSystem = s.writes(systemProbe, "quay")
+	s.looks.readsArguments = s.writes(argumentsProbe, "quay")
 	for _, pair := range thoughts {
 		s.looks.thinks = s.looks.thinks || strings.Contains(text, pair[0]) &&
 			strings.Contains(text, pair[1])
 	}
 	return s.looks
+}
+
+// The conversations by which llama.cpp finds out what a template does with a request.
+var (
+	systemProbe = ordered.MustParse(`{"messages": [{"role": "system", "content": "quay"},
+		{"role": "user", "content": "a"}]}`)
+	argumentsProbe = ordered.MustParse(`{"messages": [{"role": "user", "content": "a"},
+		{"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function",
+		"function": {"name": "f", "arguments": {"arg": "quay"}}}]},
+		{"role": "tool", "tool_call_id": "call00001", "name": "f", "content": "b"},
+		{"role": "assistant", "content": "c"}, {"role": "user", "content": "d"}]}`)
+)
+
+// writes reports whether the prompt of a request has a word of it.
+func (s *Server) writes(request ordered.Value, word string) bool {
+	in := chattemplate.Input{Messages: request.At("messages").Items(), Generate: true}
+	text, err := s.t.Render(in)
+	return err == nil && strings.Contains(text, word)
 }
 
 // loopsContent reports whether a loop goes through the content of a message, as vLLM looks for one:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -12,7 +13,9 @@ type draft struct {
 	*Server
 	body      ordered.Value // as it was sent
 	messages  []ordered.Value
-	variables []ordered.Member // of the template, but messages
+	variables []ordered.Member   // of the template, but messages
+	input     chattemplate.Input // when all is done
+	continued string             // the text of a last answer that the engine lets the model go on with
 }
 
 func (d *draft) get(name string) ordered.Value {

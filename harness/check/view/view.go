@@ -131,6 +131,23 @@ func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(form
 // request of chat completions. Where the body does not say whether an answer is asked for, it is
 // where the last message is not the model's own. An error is a [Refusal].
 func (s *Server) Input(request ordered.Value) (chattemplate.Input, error) {
+	d, err := s.draft(request)
+	return d.input, err
+}
+
+// Prompt returns the prompt that the engine makes of a request. It is that of its input, and the
+// text of a last answer where the engine continues it.
+func (s *Server) Prompt(request ordered.Value) (string, error) {
+	d, err := s.draft(request)
+	if err != nil {
+		return "", err
+	}
+	text, err := s.Render(d.input)
+	return text + d.continued, err
+}
+
+// draft takes a request through the steps.
+func (s *Server) draft(request ordered.Value) (*draft, error) {
 	d := &draft{Server: s, body: request, messages: slices.Clone(request.At("messages").Items())}
 	for _, m := range request.Members() {
 		switch m.Key {
@@ -145,18 +162,18 @@ func (s *Server) Input(request ordered.Value) (chattemplate.Input, error) {
 	}
 	for _, step := range s.steps {
 		if err := step(d); err != nil {
-			return chattemplate.Input{}, err
+			return d, err
 		}
 	}
-	in := chattemplate.Input{Messages: d.messages, Kwargs: d.variables}
-	if tools := d.get("tools").Items(); len(tools) > 0 {
+	tools := d.get("tools").Items()
+	if len(tools) > 0 {
 		d.unset("tools")
-		in.Tools, in.Kwargs = tools, d.variables
 	}
+	d.input = chattemplate.Input{Messages: d.messages, Tools: tools, Kwargs: d.variables}
 	if n := len(d.messages); n > 0 {
-		in.Generate = d.messages[n-1].At("role").Text() != "assistant"
+		d.input.Generate = d.messages[n-1].At("role").Text() != "assistant"
 	}
-	return in, nil
+	return d, nil
 }
 
 // Render renders an input as the engine does.

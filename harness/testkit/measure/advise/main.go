@@ -155,6 +155,18 @@ var common = []string{
 	{"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."},
 	{"role": "tool", "tool_call_id": "call_77ab", "content": "In May."},
 	{"role": "assistant", "content": "It is in May."}, {"role": "user", "content": "Thanks!"}]}`,
+	`{"messages": [{"role": "user", "content": "Who won the race?"},
+	{"role": "assistant", "content": "", "tool_calls": [{"id": "call_9f8e", "type": "function",
+	"function": {"name": "find_results", "arguments": {"city": "Lyon"}}}]},
+	{"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."},
+	{"role": "assistant", "content": "", "tool_calls": [{"id": "call_77ab", "type": "function",
+	"function": {"name": "find_dates", "arguments": {"city": "Oslo"}}}]},
+	{"role": "tool", "tool_call_id": "call_77ab", "content": [{"type": "text", "text": "In May."},
+	{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}],
+	"tools": [{"type": "function", "function": {"name": "find_dates", "parameters": {"type":
+	"object", "properties": {"city": {"type": "string"}}}}}]}`,
+	`{"messages": [{"role": "user", "content": "Who won the race?"},
+	{"role": "assistant", "content": "Nobody yet."}], "add_generation_prompt": false}`,
 }
 
 // requests returns all that witnesses are chosen from.

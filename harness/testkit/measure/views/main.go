@@ -1,6 +1,6 @@
 // Command views holds the views of package view to the engines themselves.
 //
-//	go run ./harness/testkit/measure/views [-page FILE -date DAY] TEMPLATE...
+//	go run ./harness/testkit/measure/views [-engine NAME] [-page FILE -date DAY] TEMPLATE...
 //
 // The programs ci/engines/NAME/view render requests by the packages' own code
 // (docs/internals/views.md); each request of ci/engines/requests.jsonl is put to them and to the
@@ -35,8 +35,9 @@ import (
 func main() {
 	page := flag.String("page", "", "write the table into this `FILE`")
 	date := flag.String("date", "", "the `DAY` that the page names, such as 2026-01-31")
+	engine := flag.String("engine", "", "ask the programs of one engine alone, by its `NAME`")
 	flag.Parse()
-	if err := run(context.Background(), flag.Args(), *page, *date); err != nil {
+	if err := run(context.Background(), flag.Args(), *engine, *page, *date); err != nil {
 		fmt.Fprintln(os.Stderr, "views:", err)
 		os.Exit(1)
 	}
@@ -52,7 +53,7 @@ var programs = []struct{ view, program, release string }{
 	{"llama.cpp", "llama.cpp", "0.5.0"},
 }
 
-func run(ctx context.Context, paths []string, page, date string) error {
+func run(ctx context.Context, paths []string, engine, page, date string) error {
 	requests, err := readRequests()
 	if err != nil {
 		return err
@@ -67,6 +68,9 @@ func run(ctx context.Context, paths []string, page, date string) error {
 	}
 	var all []*comparison
 	for _, p := range programs {
+		if engine != "" && engine != p.program {
+			continue
+		}
 		c := &comparison{engine: p.program + " " + p.release}
 		c.view, _ = view.Named(strings.ToLower(strings.ReplaceAll(p.view, " ", "-")))
 		if err := c.run(ctx, p.program, p.release, templates, requests); err != nil {
@@ -202,10 +206,7 @@ func (c *comparison) prompts(ctx context.Context, t template, requests []request
 	}
 	server := c.view.Serve(compiled)
 	for i, r := range requests {
-		in, err := server.Input(r.body)
-		if all[i].err = err; err == nil {
-			all[i].text, all[i].err = server.Render(in)
-		}
+		all[i].text, all[i].err = server.Prompt(r.body)
 	}
 	return all
 }
