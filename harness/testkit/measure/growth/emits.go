@@ -77,7 +77,7 @@ func spelledTools(family string, forms []form) func(text string) error {
 		for _, form := range forms {
 			grammar, err := form(plan)
 			if err != nil {
-				return fmt.Errorf("%w: %w", errLimit, err)
+				return limited(err)
 			}
 			if len(grammar) > maxSpelled*len(text)+maxCounted {
 				return fmt.Errorf("a grammar of %d bytes", len(grammar))

@@ -123,7 +123,7 @@ func constrained(family string, r chat.Request, size int) error {
 	}
 	g, err := plan.Output.Grammar()
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	if n := len(g.String()); n > 128*size+128<<10 {
 		return fmt.Errorf("a grammar of %d bytes", n)
@@ -168,29 +168,17 @@ var outputs = []generator{
 		times("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"%d\"}}\n</tool_call>\n")},
 	{"tagged calls",
 		times("<tool_call>\n<function=get_weather>\n<parameter=city>\n%d\n</parameter>\n</function>\n</tool_call>\n")},
-	{"arguments", func(n int) string {
-		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {" + times(`"k%d": %d, `)(n) + "\"z\": 1}}\n</tool_call>"
-	}},
-	{"tagged arguments", func(n int) string {
-		return "<tool_call>\n<function=get_weather>\n" +
-			times("<parameter=k%d>\n%d\n</parameter>\n")(n) + "</function>\n</tool_call>"
-	}},
-	{"one argument", func(n int) string {
-		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"" + strings.Repeat(`a\`, n/2)
-	}},
-	{"one tagged argument", func(n int) string {
-		return "<tool_call>\n<function=get_weather>\n<parameter=city>\n" + strings.Repeat("</", n/2)
-	}},
-	{"depth", func(n int) string {
-		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": " + strings.Repeat(`{"a":`, n/5)
-	}},
+	{"arguments", between("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {", `"k%d": %d, `, "\"z\": 1}}\n</tool_call>")},
+	{"tagged arguments", between("<tool_call>\n<function=get_weather>\n", "<parameter=k%d>\n%d\n</parameter>\n", "</function>\n</tool_call>")},
+	{"one argument", between("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"", `a\`, "")},
+	{"one tagged argument", between("<tool_call>\n<function=get_weather>\n<parameter=city>\n", "</", "")},
+	{"depth", between("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": ", `{"a":`, "")},
 	{"reasoning", times("<think>x</think>")},
 	{"openers", times("<tool_call>")},
 	{"closers", times("</tool_call>")},
 	{"tools that are unknown",
 		times("<tool_call>\n{\"name\": \"f%d\", \"arguments\": {}}\n</tool_call>\n")},
-	{"calls as a list",
-		func(n int) string { return "[" + times("get_weather(city='%d'), ")(n) + "]" }},
+	{"calls as a list", between("[", "get_weather(city='%d'), ", "]")},
 	{"calls that break off",
 		times("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": ")},
 }
@@ -226,16 +214,16 @@ func parsed(family string) func(text string) error {
 // documents grow along every dimension that JSON has.
 var documents = []generator{
 	{"items", list("[", "%d", "]")},
-	{"zeros", func(n int) string { return "[" + strings.Repeat("0,", n/2) + "0]" }},
-	{"empty lists", func(n int) string { return "[" + strings.Repeat("[],", n/3) + "0]" }},
-	{"empty texts", func(n int) string { return "[" + strings.Repeat(`"",`, n/3) + "0]" }},
+	{"zeros", between("[", "0,", "0]")},
+	{"empty lists", between("[", "[],", "0]")},
+	{"empty texts", between("[", `"",`, "0]")},
 	{"members", list("{", `"k%d": %d`, "}")},
 	{"members alike", list("{", `"k": %d`, "}")},
-	{"empty objects", func(n int) string { return "[" + strings.Repeat("{},", n/3) + "0]" }},
-	{"small objects", func(n int) string { return "[" + strings.Repeat(`{"":0},`, n/7) + "0]" }},
-	{"text", func(n int) string { return `"` + strings.Repeat("x", n) + `"` }},
-	{"escapes", func(n int) string { return `"` + strings.Repeat(`\u00e9`, n/6) + `"` }},
-	{"digits", func(n int) string { return strings.Repeat("9", n) }},
+	{"empty objects", between("[", "{},", "0]")},
+	{"small objects", between("[", `{"":0},`, "0]")},
+	{"text", between(`"`, "x", `"`)},
+	{"escapes", between(`"`, `\u00e9`, `"`)},
+	{"digits", times("9")},
 	{"depth",
 		func(n int) string {
 			d := min(n/2, 990)
@@ -245,8 +233,8 @@ var documents = []generator{
 	{"depth and width", func(n int) string {
 		return strings.Repeat("["+strings.Repeat("0,", n/1000), 400) + strings.Repeat("]", 400)
 	}},
-	{"white space", func(n int) string { return strings.Repeat(" ", n) + "1" }},
-	{"brackets", func(n int) string { return strings.Repeat("[", n) }},
+	{"white space", between("", " ", "1")},
+	{"brackets", times("[")},
 }
 
 // decoded reads JSON and writes it in every form.
@@ -271,19 +259,19 @@ var grammars = []generator{
 			fmt.Sprintf("r%d ::= \"c\"\n",
 				strings.Count(chain(n, "r%d ::= \"a\" r%n | \"b\"\n"), "\n"))
 	}},
-	{"alternatives", func(n int) string { return "root ::= " + times(`"a%d" | `)(n) + `"c"` }},
-	{"alternatives alike", func(n int) string { return "root ::= " + times(`"ab" | `)(n) + `"c"` }},
-	{"sequence", func(n int) string { return "root ::= " + times(`"a" `)(n) }},
-	{"repetitions", func(n int) string { return "root ::= " + times(`"a"* `)(n) }},
-	{"counts", func(n int) string { return "root ::= " + times(`"a"{2,%d3} `)(n) }},
-	{"classes", func(n int) string { return "root ::= " + times(`[a-z%d] `)(n) }},
-	{"one class", func(n int) string { return "root ::= [" + strings.Repeat("a-zA-Z", n/6) + "]" }},
-	{"literal", func(n int) string { return `root ::= "` + strings.Repeat("a", n) + `"` }},
+	{"alternatives", between("root ::= ", `"a%d" | `, `"c"`)},
+	{"alternatives alike", between("root ::= ", `"ab" | `, `"c"`)},
+	{"sequence", between("root ::= ", `"a" `, "")},
+	{"repetitions", between("root ::= ", `"a"* `, "")},
+	{"counts", between("root ::= ", `"a"{2,%d3} `, "")},
+	{"classes", between("root ::= ", `[a-z%d] `, "")},
+	{"one class", between("root ::= [", "a-zA-Z", "]")},
+	{"literal", between(`root ::= "`, "a", `"`)},
 	{"groups", func(n int) string {
 		return "root ::= " + strings.Repeat("(", min(n/2, 190)) + `"a"` + strings.Repeat(")", min(n/2, 190))
 	}},
-	{"optional groups", func(n int) string { return "root ::= " + times(`("a" "b"?)? `)(n) }},
-	{"comments", func(n int) string { return times("# comment %d\n")(n) + `root ::= "a"` }},
+	{"optional groups", between("root ::= ", `("a" "b"?)? `, "")},
+	{"comments", between("", "# comment %d\n", `root ::= "a"`)},
 	{"empty rules",
 		func(n int) string { return `root ::= "a"` + "\n" + times("r%d ::= \"\"\n")(n) }},
 }
@@ -292,27 +280,22 @@ var grammars = []generator{
 func matched(text string) error {
 	g, err := gbnf.ParseString(text)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	_ = g.String()
 	m, err := gbnf.NewMatcher(g)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	m.AcceptString(strings.Repeat("a", 200))
-	if err := m.Err(); err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
-	}
-	return nil
+	return limited(m.Err())
 }
 
 // requests grow along every dimension that a conversation has.
 var requests = []generator{
 	{"messages",
 		list(`{"messages": [`, `{"role": "user", "content": "text %d"}, {"role": "assistant", "content": "text %d"}`, `, {"role": "user", "content": "x"}]}`)},
-	{"one message", func(n int) string {
-		return `{"messages": [{"role": "user", "content": "` + strings.Repeat("x", n) + `"}]}`
-	}},
+	{"one message", between(`{"messages": [{"role": "user", "content": "`, "x", `"}]}`)},
 	{"parts",
 		list(`{"messages": [{"role": "user", "content": [`, `{"type": "text", "text": "a%d"}`, `]}]}`)},
 	{"calls",
@@ -339,7 +322,7 @@ func requested(text string) error {
 	}
 	r, err := chat.ParseRequest(v)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	_, err = planned("hermes", r)
 	return err
@@ -356,9 +339,11 @@ func header(pairs ...gguf.Pair) string {
 	return b.String()
 }
 
-// manyPairs makes a model file of pairs until it has about a size.
-func manyPairs(pair func(i int) gguf.Pair) func(int) string {
+// manyPairs makes a model file of pairs with a value until it has about a size; the key has the
+// number of the pair.
+func manyPairs(key string, value gguf.Value) func(int) string {
 	return func(size int) string {
+		pair := func(i int) gguf.Pair { return gguf.Pair{Key: fmt.Sprintf(key, i), Value: value} }
 		one := len(header(pair(0))) - len(header())
 		pairs := make([]gguf.Pair, size/one+1)
 		for i := range pairs {
@@ -383,38 +368,13 @@ const small = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %
 
 // models grow along every dimension that a model file has.
 var models = []generator{
-	{"keys",
-		manyPairs(
-			func(i int) gguf.Pair {
-				return gguf.Pair{Key: fmt.Sprintf("key.%06d", i),
-					Value: gguf.Of(uint32(i))}
-			},
-		)},
-	{"texts",
-		manyPairs(
-			func(i int) gguf.Pair {
-				return gguf.Pair{Key: fmt.Sprintf("key.%06d", i),
-					Value: gguf.Text("text")}
-			},
-		)},
-	{"named templates", manyPairs(func(i int) gguf.Pair {
-		return gguf.Pair{
-			Key:   fmt.Sprintf("tokenizer.chat_template.n%06d", i),
-			Value: gguf.Text(small),
-		}
-	})},
-	{"named templates with calls", manyPairs(func(i int) gguf.Pair {
-		return gguf.Pair{
-			Key:   fmt.Sprintf("tokenizer.chat_template.n%06d", i),
-			Value: gguf.Text(conversation("<call>", "</call>", "")),
-		}
-	})},
-	{"named templates that loop", manyPairs(func(i int) gguf.Pair {
-		return gguf.Pair{
-			Key:   fmt.Sprintf("tokenizer.chat_template.n%06d", i),
-			Value: gguf.Text("{% for i in range(9999) %}{% endfor %}"),
-		}
-	})},
+	{"keys", manyPairs("key.%06d", gguf.Of(uint32(7)))},
+	{"texts", manyPairs("key.%06d", gguf.Text("text"))},
+	{"named templates", manyPairs("tokenizer.chat_template.n%06d", gguf.Text(small))},
+	{"named templates with calls", manyPairs("tokenizer.chat_template.n%06d",
+		gguf.Text(conversation("<call>", "</call>", "")))},
+	{"named templates that loop", manyPairs("tokenizer.chat_template.n%06d",
+		gguf.Text("{% for i in range(9999) %}{% endfor %}"))},
 	{"template", func(n int) string {
 		return header(gguf.Pair{Key: "tokenizer.chat_template",
 			Value: gguf.Text(strings.Repeat("x", n))})
@@ -439,11 +399,11 @@ var models = []generator{
 func inspected(text string) error {
 	f, err := gguf.Open(strings.NewReader(text), int64(len(text)))
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	info, err := f.Info()
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	m := model.Judge(context.Background(), info, engine.Options{Limits: untrusted})
 	if n := len(m.String()) + len(m.Value().String()); n > maxReports+8*len(text) {
@@ -452,7 +412,7 @@ func inspected(text string) error {
 	folder, err := modeldir.ReadGGUF(fstest.MapFS{"m.gguf": &fstest.MapFile{Data: []byte(text)}},
 		"m.gguf")
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	return judged(folder)
 }
@@ -476,15 +436,9 @@ var folders = []generator{
 	{"added tokens",
 		list(`{"chat_template": "{{ messages }}", "added_tokens_decoder": {`, `"%d": {"content": "<t%d>", "special": true}`, `}}`)},
 	{"keys", list(`{"chat_template": "{{ messages }}", `, `"k%d": %d`, `}`)},
-	{"long token", func(n int) string {
-		return `{"chat_template": "{{ bos_token }}", "bos_token": "` + strings.Repeat("x", n) + `"}`
-	}},
-	{"long name", func(n int) string {
-		return `{"chat_template": [{"name": "` + strings.Repeat("x", n) + `", "template": "{{ messages }}"}]}`
-	}},
-	{"numbers", func(n int) string {
-		return `{"chat_template": "{{ messages }}", "x": [` + strings.Repeat("0,", n/2) + `0]}`
-	}},
+	{"long token", between(`{"chat_template": "{{ bos_token }}", "bos_token": "`, "x", `"}`)},
+	{"long name", between(`{"chat_template": [{"name": "`, "x", `", "template": "{{ messages }}"}]}`)},
+	{"numbers", between(`{"chat_template": "{{ messages }}", "x": [`, "0,", `0]}`)},
 }
 
 // surveyed reads a model folder with a configuration.
@@ -492,7 +446,7 @@ func surveyed(text string) error {
 	files := fstest.MapFS{modeldir.TokenizerConfig: &fstest.MapFile{Data: []byte(text)}}
 	folder, err := modeldir.Read(files, modeldir.Options{})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	return judged(folder)
 }
@@ -526,7 +480,7 @@ var vectors = []generator{
 		line(
 			`{"kind": "grammar", "id": "v", "grammar": `,
 			`, "accept": ["aaaa"], "reject": ["aaaa"]}`,
-			quoted(func(n int) string { return "root ::= " + times(`"a"? `)(n) }),
+			quoted(between("root ::= ", `"a"? `, "")),
 		)},
 	{"template",
 		line(`{"kind": "jinja", "id": "v", "template": `, `, "vars": {}, "want": "x"}`, quoted(times("text %d ")))},
@@ -557,12 +511,12 @@ func verified(text string) error {
 
 // scripts grow along every dimension that a case has.
 var scripts = []generator{
-	{"files", func(n int) string { return "template a\n" + times("-- f%d --\ntext\n")(n) }},
-	{"lines", func(n int) string { return "template a\n" + times("skip %d\n")(n) }},
-	{"file", func(n int) string { return "template a\n-- f --\n" + times("line\n")(n) }},
-	{"quotes", func(n int) string { return "template a\nskip " + strings.Repeat("'", n) + "\n" }},
-	{"words", func(n int) string { return "template a\nskip" + times(" w%d")(n) + "\n" }},
-	{"comments", func(n int) string { return times("# comment %d\n")(n) + "template a\n" }},
+	{"files", between("template a\n", "-- f%d --\ntext\n", "")},
+	{"lines", between("template a\n", "skip %d\n", "")},
+	{"file", between("template a\n-- f --\n", "line\n", "")},
+	{"quotes", between("template a\nskip ", "'", "\n")},
+	{"words", between("template a\nskip", " w%d", "\n")},
+	{"comments", between("", "# comment %d\n", "template a\n")},
 	{"parses of one output", func(n int) string {
 		return "template a\nrequest r\n" + times("parse o m\n")(n/2) +
 			"-- r --\n{\"messages\": []}\n-- m --\n{\"content\": \"a\"}\n-- o --\n" +

@@ -19,11 +19,6 @@ import (
 	"github.com/goassay/assay/harness/serve/pipe"
 )
 
-// between returns a function that puts copies of a piece between two texts.
-func between(before, piece, after string) func(int) string {
-	return func(n int) string { return before + times(piece)(n) + after }
-}
-
 // requestsOfPrograms grow along every dimension that a line of assay pipe has.
 var requestsOfPrograms = []generator{
 	{"operation", between(`{"op": "`, "x", `"}`)},
@@ -107,12 +102,12 @@ func read(text string) error {
 	}
 	d, err := formatjson.Read(v)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	plan, err := engine.PrepareFormat(d.Format, d.Prefills[0], standard.ToolRequest(),
 		engine.PrepareOptions{})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	const output = "hello <tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"
 	split.Feed(plan.NewParser(), output, split.Every(len(output)), chat.FinishStop)
@@ -157,9 +152,7 @@ func vocabulary(text string) error {
 var tokenLists = []generator{
 	{"tokens", times(`{"id": %d, "text": "x"}` + "\n")},
 	{"token", func(n int) string { return `{"id": 1, "text": "` + strings.Repeat("<", n) + `"}` + "\n" }},
-	{"bytes", func(n int) string {
-		return `{"id": 1, "bytes": [` + strings.Repeat("240,", n/4) + "0]}\n"
-	}},
+	{"bytes", between(`{"id": 1, "bytes": [`, "240,", "0]}\n")},
 	{"lines", times("\n")},
 	{"members", between(`{"id": 1, "text": "x"`, `, "k%d": 1`, "}\n")},
 	{"calls", times(`{"id": 7, "text": "<tool_call>"}` + "\n" + `{"id": 8, "text": "{"}` + "\n")},

@@ -74,9 +74,7 @@ var schemas = []generator{
 	{"required names", list(`{"type": "object", "required": [`, `"p%d"`, `]}`)},
 	{"names alike",
 		object(`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%d": {"type": "integer"}`)},
-	{"long name", func(n int) string {
-		return `{"type": "object", "properties": {"` + strings.Repeat("x", n) + `": {"type": "string"}}}`
-	}},
+	{"long name", between(`{"type": "object", "properties": {"`, "x", `": {"type": "string"}}}`)},
 	{"pattern properties",
 		list(`{"type": "object", "patternProperties": {`, `"^p%d": {"type": "string"}`, `}}`)},
 	{"pattern and other properties", func(n int) string {
@@ -89,8 +87,7 @@ var schemas = []generator{
 	{"enum of numbers", list(`{"enum": [`, `%d`, `]}`)},
 	{"enum of lists", list(`{"enum": [`, `[%d, "a"]`, `]}`)},
 	{"enum of objects", list(`{"enum": [`, `{"a": %d, "b": {}}`, `]}`)},
-	{"enum of one long text",
-		func(n int) string { return `{"enum": ["` + strings.Repeat("x", n) + `"]}` }},
+	{"enum of one long text", between(`{"enum": ["`, "x", `"]}`)},
 	{"enums", object(`"p%d": {"enum": ["a%d", "b", "c", 1, null]}`)},
 	{"enums of a union", list(`{"anyOf": [`, `{"enum": ["a%d", "b%d"]}`, `]}`)},
 	{"union", list(`{"anyOf": [`, `{"const": "a%d"}`, `]}`)},
@@ -130,12 +127,10 @@ var schemas = []generator{
 		return strings.TrimSuffix(list(`{"type": "array", "prefixItems": [`, `{"type": "string"}`, `]}`)(n), "}") + `, "minItems": 0}`
 	}},
 	{"patterns", object(`"p%d": {"type": "string", "pattern": "^[a-z]{2,%d}x?$"}`)},
-	{"long pattern",
-		func(n int) string { return `{"type": "string", "pattern": "` + strings.Repeat("(a|b)*", n/6) + `"}` }},
+	{"long pattern", between(`{"type": "string", "pattern": "`, "(a|b)*", `"}`)},
 	{"lengths", object(`"p%d": {"type": "string", "minLength": 2, "maxLength": 1%d}`)},
 	{"bounds", object(`"p%d": {"type": "number", "minimum": -%d.5, "maximum": 1%d}`)},
-	{"long bound",
-		func(n int) string { return `{"type": "integer", "minimum": 1` + strings.Repeat("0", n) + `}` }},
+	{"long bound", between(`{"type": "integer", "minimum": 1`, "0", `}`)},
 	{"formats", object(`"p%d": {"type": "string", "format": "date-time"}`)},
 	{"types that are unknown", object(`"p%d": {"type": "thing%d"}`)},
 	{"references", func(n int) string {
@@ -157,8 +152,7 @@ var schemas = []generator{
 	}},
 	{"references into nothing", object(`"p%d": {"$ref": "#/$defs/p%d"}`)},
 	{"prose", object(`"p%d": {"type": "string", "description": "the number %d of all"}`)},
-	{"long prose",
-		func(n int) string { return `{"type": "object", "description": "` + strings.Repeat("x", n) + `"}` }},
+	{"long prose", between(`{"type": "object", "description": "`, "x", `"}`)},
 }
 
 // chain repeats a piece in which %n is the number of the next one.
@@ -179,11 +173,11 @@ func spelled(text string) error {
 	}
 	s, err := schema.Parse(v)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	g, err := gbnf.FromSchema(s)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	if n := len(g.String()); n > 64*len(text)+64<<10 {
 		return fmt.Errorf("a grammar of %d bytes", n)

@@ -94,15 +94,10 @@ var templateGenerators = []generator{
 	}},
 	{"texts that are values", around("answer",
 		times("{{ m.field%d and 'Say the word for number %d at once' }}"))},
-	{"texts in a list", around("first", func(n int) string {
-		return "{{ [" + times("'Say the word for number %d at once', ")(n) + "''][number] }}"
-	})},
+	{"texts in a list", around("first", between("{{ [", "'Say the word for number %d at once', ", "''][number] }}"))},
 	{"texts in variables", around("first",
 		times("{% set v%d = 'word %d ' %}{{ v%d[:number or 0] }}"))},
-	{"texts that are handed on", around("first", func(n int) string {
-		return "{% set v = 'a word' %}" + times("{% set v = v ~ 'word %d' %}")(n) +
-			"{{ v[:number or 0] }}"
-	})},
+	{"texts that are handed on", around("first", between("{% set v = 'a word' %}", "{% set v = v ~ 'word %d' %}", "{{ v[:number or 0] }}"))},
 	{"words at a place", around("answer",
 		times("{% if loop.index == %d %}\nSay the word for number %d at once\n{% endif %}"))},
 	{"one value again and again", around("answer", times("{{ m.content }}"))},
@@ -117,61 +112,37 @@ var templateGenerators = []generator{
 	{"calls of a macro",
 		around(
 			"first",
-			func(n int) string {
-				return "{% macro f(x) %}{{ x }}{% endmacro %}" +
-					times("{{ f('%d') }}")(n)
-			},
+			between("{% macro f(x) %}{{ x }}{% endmacro %}", "{{ f('%d') }}", ""),
 		)},
 	{"assignments", around("first", times("{% set v%d = 1 %}"))},
 	{"namespaces", around("first", times("{% set v%d = namespace(a=1) %}"))},
 	{"loops", around("first", times("{% for x in messages %}{{ x.role }}{% endfor %}"))},
 	{"loop over much", around("first", repeated("{% if x%d %}{% endif %}"))},
 	{"loop that prints much", around("answer", repeated("{{ m.content[:0] }}"))},
-	{"loop that asks much", around("first", func(n int) string {
-		return "{% for i in range(100000) if [" + times("a%d, ")(n) + "0] %}{% endfor %}"
-	})},
+	{"loop that asks much", around("first", between("{% for i in range(100000) if [", "a%d, ", "0] %}{% endfor %}"))},
 	{"macro with many defaults", around("first", func(n int) string {
 		return "{% macro f(" + strings.TrimSuffix(times("p%d=x|d(1), ")(n), ", ") +
 			") %}{% endmacro %}{% for i in range(100000) %}{{ f() }}{% endfor %}"
 	})},
 	{"branches in a loop", around("first", repeated("{% if i == %d %}{{ i }}{% endif %}"))},
 	{"integers", around("first", times("{{ %d * 999999999999 }}"))},
-	{"long integer",
-		around("first", func(n int) string { return "{{ 1" + strings.Repeat("0", n) + " }}" })},
-	{"one letter", around("answer", func(n int) string { return strings.Repeat("x", n) })},
-	{"one letter in front", around("first", func(n int) string { return strings.Repeat("x", n) })},
-	{"one letter in the opening",
-		around("open", func(n int) string { return strings.Repeat("x", n) })},
-	{"one letter in the closing",
-		around("close", func(n int) string { return strings.Repeat("x", n) })},
-	{"brackets", around("answer", func(n int) string { return strings.Repeat("<", n) })},
-	{"brackets in the opening",
-		around("open", func(n int) string { return strings.Repeat("<", n) })},
-	{"brackets in the closing",
-		around("close", func(n int) string { return strings.Repeat("<|", n/2) })},
-	{"white space", around("answer", func(n int) string { return strings.Repeat(" ", n) + "." })},
-	{"white space in the opening",
-		around("open", func(n int) string { return "." + strings.Repeat(" \n", n/2) + "." })},
-	{"long marker",
-		around("answer", func(n int) string { return "<" + strings.Repeat("x", n) + ">" })},
-	{"long marker in the opening",
-		around("open", func(n int) string { return "<" + strings.Repeat("x", n) + ">" })},
-	{"long marker in the closing",
-		around("close", func(n int) string { return "</" + strings.Repeat("x_", n/2) + ">" })},
-	{"long text",
-		around("first", func(n int) string { return "{{ '" + strings.Repeat("x", n) + "' }}" })},
-	{"long list",
-		around("first", func(n int) string { return "{% set l = [" + times("%d, ")(n) + "] %}" })},
-	{"long dict",
-		around(
-			"first",
-			func(n int) string { return "{% set l = {" + times("'k%d': %d, ")(n) + "} %}" },
-		)},
-	{"long name",
-		around(
-			"first",
-			func(n int) string { return "{% set " + strings.Repeat("x", n) + " = 1 %}" },
-		)},
+	{"long integer", around("first", between("{{ 1", "0", " }}"))},
+	{"one letter", around("answer", times("x"))},
+	{"one letter in front", around("first", times("x"))},
+	{"one letter in the opening", around("open", times("x"))},
+	{"one letter in the closing", around("close", times("x"))},
+	{"brackets", around("answer", times("<"))},
+	{"brackets in the opening", around("open", times("<"))},
+	{"brackets in the closing", around("close", times("<|"))},
+	{"white space", around("answer", between("", " ", "."))},
+	{"white space in the opening", around("open", between(".", " \n", "."))},
+	{"long marker", around("answer", between("<", "x", ">"))},
+	{"long marker in the opening", around("open", between("<", "x", ">"))},
+	{"long marker in the closing", around("close", between("</", "x_", ">"))},
+	{"long text", around("first", between("{{ '", "x", "' }}"))},
+	{"long list", around("first", between("{% set l = [", "%d, ", "] %}"))},
+	{"long dict", around("first", between("{% set l = {", "'k%d': %d, ", "} %}"))},
+	{"long name", around("first", between("{% set ", "x", " = 1 %}"))},
 	{"comments", around("first", times("{# a comment %d #}"))},
 	{"suppressions", around("first", times("{# assay:ignore A%d because #}"))},
 	{"depth", around("first", func(n int) string {
@@ -215,13 +186,8 @@ func repeated(piece string) func(int) string {
 var prompts = []generator{
 	{"prompts and places", dropping(times("{% if add_generation_prompt %}<x%d>{% endif %}"),
 		times("{{ m.content }}"))},
-	{"operands of a prompt", dropping(func(n int) string {
-		return "{% if add_generation_prompt %}" + times("{{ a%d }}")(n) + "{% endif %}"
-	}, times("{{ m.content }}"))},
-	{"branches of a prompt", dropping(func(n int) string {
-		return "{% if add_generation_prompt %}{% if a %}{% else %}{% if b %}b" +
-			times("{% elif a == %d %}c")(n) + "{% endif %}{% endif %}{% endif %}"
-	}, times("{{ m.content }}"))},
+	{"operands of a prompt", dropping(between("{% if add_generation_prompt %}", "{{ a%d }}", "{% endif %}"), times("{{ m.content }}"))},
+	{"branches of a prompt", dropping(between("{% if add_generation_prompt %}{% if a %}{% else %}{% if b %}b", "{% elif a == %d %}c", "{% endif %}{% endif %}{% endif %}"), times("{{ m.content }}"))},
 	{"conditions that drop", dropping(func(int) string { return "" },
 		times("{% if not loop.last and m.role == 'r%d' %}a{% endif %}"))},
 }
@@ -282,10 +248,7 @@ func compiled(stage func(t *engine.Template) error) func(text string) error {
 		if err == nil {
 			err = errors.Join(stage(t), t.Exhausted())
 		}
-		if err != nil {
-			return fmt.Errorf("%w: %w", errLimit, err)
-		}
-		return nil
+		return limited(err)
 	}
 }
 
@@ -317,7 +280,7 @@ func mended(text string) error {
 func trained(text string) error {
 	r, err := train.Look(source(text), nil, 1)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	}
 	n := len(r.String()) + len(r.Value().String())
 	if n > 64*len(text)+1<<20 {
@@ -331,7 +294,7 @@ func keptTurns(text string) error {
 	kept, err := train.Keep(source(text), 1)
 	switch {
 	case errors.Is(err, engine.ErrExhausted):
-		return fmt.Errorf("%w: %w", errLimit, err)
+		return limited(err)
 	case err == nil && len(kept.Mended.Text) > 64*len(text)+1<<20:
 		return fmt.Errorf("a patch of %d bytes", len(kept.Mended.Text))
 	}
@@ -360,14 +323,7 @@ func viewed(text string) error {
 			err = fmt.Errorf("a page of %d bytes", page.Len())
 		}
 	}
-	t, wrong := src.Compile()
-	if wrong == nil {
-		wrong = t.Exhausted()
-	}
-	if wrong != nil {
-		wrong = fmt.Errorf("%w: %w", errLimit, wrong)
-	}
-	return errors.Join(err, wrong)
+	return errors.Join(err, unusable(src))
 }
 
 // emitted writes the format of a template as others read it.
@@ -379,18 +335,20 @@ func emitted(t *engine.Template) error {
 	return nil // a format that it cannot describe is none of its faults
 }
 
+// unusable is why a template does not compile, or that its limits were met.
+func unusable(src subject.Source) error {
+	t, err := src.Compile()
+	if err == nil {
+		err = t.Exhausted()
+	}
+	return limited(err)
+}
+
 // revised compares a template with itself and a word more.
 func revised(text string) error {
 	both := subject.Limited(context.Background(), []subject.Source{subject.New("was.jinja", text),
 		subject.New("is.jinja", text+"word")}, untrusted)
 	is := both[1]
 	err := written(&report.Report{Results: diff.Compare(both[0], is, nil)})
-	t, wrong := is.Compile()
-	if wrong == nil {
-		wrong = t.Exhausted()
-	}
-	if wrong != nil {
-		wrong = fmt.Errorf("%w: %w", errLimit, wrong)
-	}
-	return errors.Join(err, wrong)
+	return errors.Join(err, unusable(is))
 }
