@@ -79,14 +79,14 @@ func checkSpan(t *testing.T, name string, x syntax.Expr, text string) {
 	}
 	again, err := syntax.Parse(source.New("part", "{{ "+text+" }}"))
 	if err != nil {
-		t.Errorf("%s: %s stands at %q: %v", name, syntax.ExprString(x), text, err)
+		t.Errorf("%s: %s stands at %q: %v", name, syntax.Show(x), text, err)
 		return
 	}
-	got := syntax.ExprString(again.Body[0].(*syntax.Output).Parts[0])
-	if _, test := x.(*syntax.Test); test && strings.HasPrefix(got, "not(is ") {
-		got = strings.TrimSuffix(strings.TrimPrefix(got, "not("), ")")
+	got := syntax.Show(again.Body[0].(*syntax.Output).Parts[0])
+	if _, test := x.(*syntax.Test); test && strings.HasPrefix(got, `Unary(not Test(`) {
+		got = strings.TrimSuffix(strings.TrimPrefix(got, "Unary(not "), ")")
 	}
-	if got != syntax.ExprString(x) {
-		t.Errorf("%s: %s stands at %q, which reads %s", name, syntax.ExprString(x), text, got)
+	if got != syntax.Show(x) {
+		t.Errorf("%s: %s stands at %q, which reads %s", name, syntax.Show(x), text, got)
 	}
 }

@@ -21,36 +21,36 @@ func parse(t *testing.T, text string) *Template {
 // expr parses one expression and prints it.
 func expr(t *testing.T, text string) string {
 	t.Helper()
-	return ExprString(parse(t, "{{ "+text+" }}").Body[0].(*Output).Parts[0])
+	return Show(parse(t, "{{ "+text+" }}").Body[0].(*Output).Parts[0])
 }
 
 func TestExpressions(t *testing.T) {
 	for _, c := range [][2]string{
-		{"1 + 2 ~ 3", "+(1, ~(2, 3))"},
-		{"1 - 2 - 3", "-(-(1, 2), 3)"},
-		{"2 ** 3 ** 2", "**(**(2, 3), 2)"},
-		{"-2 ** 2", "**(-(2), 2)"},
-		{"-a.b", "-(attr(a, b))"},
-		{"-1|abs", "|abs(-(1))"},
-		{"3 - 5|abs", "-(3, |abs(5))"},
-		{"a or b and not c", "or(a, and(b, not(c)))"},
-		{"a < b == c not in d", "compare(a < b == c not in d)"},
-		{"a if b else c if d else e", "cond(b, a, cond(d, c, e))"},
-		{"a if b if c", "cond(c, cond(b, a, _), _)"},
-		{"x is not none", "not(is none(x))"},
-		{"x is divisibleby 3", "is divisibleby(x, 3)"},
-		{"x is sameas y.z[0]", "is sameas(x, item(attr(y, z), 0))"},
-		{"x is none and y", "and(is none(x), y)"},
-		{"m('a', *b, c=1, **d)", "call(m, \"a\", c=1, *b, **d)"},
-		{"x[1:2, ::3]", "item(x, tuple(slice(1, 2, _), slice(_, _, 3)))"},
-		{"x.0.y", "attr(item(x, 0), y)"},
-		{"{'a': [1, (2,), ()], }", `dict("a": list(1, tuple(2), tuple()))`},
+		{"1 + 2 ~ 3", "Binary(+ 1 Concat([2 3]))"},
+		{"1 - 2 - 3", "Binary(- Binary(- 1 2) 3)"},
+		{"2 ** 3 ** 2", "Binary(** Binary(** 2 3) 2)"},
+		{"-2 ** 2", "Binary(** Unary(- 2) 2)"},
+		{"-a.b", "Unary(- Attr(a b))"},
+		{"-1|abs", "Filter(Unary(- 1) abs Args([] [] _ _))"},
+		{"3 - 5|abs", "Binary(- 3 Filter(5 abs Args([] [] _ _)))"},
+		{"a or b and not c", "Logic(or a Logic(and b Unary(not c)))"},
+		{"a < b == c not in d", "Compare(a [Operand(< b) Operand(== c) Operand(not in d)])"},
+		{"a if b else c if d else e", "Cond(b a Cond(d c e))"},
+		{"a if b if c", "Cond(c Cond(b a _) _)"},
+		{"x is not none", "Unary(not Test(x none Args([] [] _ _)))"},
+		{"x is divisibleby 3", "Test(x divisibleby Args([3] [] _ _))"},
+		{"x is sameas y.z[0]", "Test(x sameas Args([Item(Attr(y z) 0)] [] _ _))"},
+		{"x is none and y", "Logic(and Test(x none Args([] [] _ _)) y)"},
+		{"m('a', *b, c=1, **d)", `Call(m Args(["a"] [Keyword(c 1)] b d))`},
+		{"x[1:2, ::3]", "Item(x Tuple([Slice(1 2 _) Slice(_ _ 3)]))"},
+		{"x.0.y", "Attr(Item(x 0) y)"},
+		{"{'a': [1, (2,), ()], }", `Dict([Pair("a" List([1 Tuple([2]) Tuple([])]))])`},
 		{"'a' \"b\"", `"ab"`},
-		{"1_000 + 0x_F + 1_0.5e-1_0 + 0b1_0", "+(+(+(1000, 0xF), 10.5e-10), 0b10)"},
+		{"1_000 + 0x_F + 1_0.5e-1_0 + 0b1_0", "Binary(+ Binary(+ Binary(+ 1000 0xF) 10.5e-10) 0b10)"},
 		{`'\d\x41\u00e9\é\101\` + "\n" + `.'`, `"\\dAé\\xe9A."`},
-		{"x|a|b(1)|c.d", "|c.d(|b(|a(x), 1))"},
+		{"x|a|b(1)|c.d", "Filter(Filter(Filter(x a Args([] [] _ _)) b Args([1] [] _ _)) c.d Args([] [] _ _))"},
 		{"if", "if"},
-		{"a, b", "tuple(a, b)"},
+		{"a, b", "Tuple([a b])"},
 	} {
 		if got := expr(t, c[0]); got != c[1] {
 			t.Errorf("%s\n got %s\nwant %s", c[0], got, c[1])
@@ -98,40 +98,27 @@ x{% break %}
 {% generation %}{% endgeneration %}{% block b scoped required %} {% endblock b %}
 {% extends 'a' %}{% include ['a'] ignore missing without context %}{% import 'a' as b with context %}
 {% from 'a' import b, c as d with context %}{% print a, b %}`
-	want := `macro m(a, b=1) @1
-  output @1
-    a
-for tuple(k, v) in call(attr(d, items)) if v recursive @2
-  output @3
-    data "x"
-  break @3
-else
-  continue @5
-if a @7
-elif b @7
-  set c = tuple(1) @7
-else
-  set ns.x |trim(|upper()) @7
-    output @7
-      data "y"
-call (x) call(m, 1) @8
-filter |replace(|upper(), "a", "b") @8
-with a = 1 b = 2 @9
-autoescape true @9
-generation @10
-block b scoped required @10
-  output @10
-    data " "
-extends "a" @11
-include list("a") ignore missing without context @11
-import "a" as b with context @11
-from "a" import b:b c:d with context @12
-output @12
-  a
-  b
+	want := `Macro@3(m Params([a b] [1]) [Output@24([a])])
+For@46(Tuple([k v]) Call(Attr(d items) Args([] [] _ _)) v true [Output@86(["x"]) Break@90()] [Continue@113()])
+If@141(a [] [If@151(b [Assign@163(c Tuple([1]))] [] [])] [AssignBlock@189(AttrTarget(ns x) Filter(Filter(_ upper Args([] [] _ _)) trim Args([] [] _ _)) [Output@215(["y"])])])
+CallBlock@243(Params([x] []) Call(m Args([1] [] _ _)) [])
+FilterBlock@274(Filter(Filter(_ upper Args([] [] _ _)) replace Args(["a" "b"] [] _ _)) [])
+With@326([a b] [1 2] [])
+Autoescape@362(true [])
+Generation@403([])
+Block@438(b true true [Output@464([" "])])
+Extends@485("a")
+Include@502(List(["a"]) true false)
+Import@552("a" b true)
+FromImport@587("a" [Alias(b b) Alias(c d)] true)
+Output@631([a b])
 `
-	if got := parse(t, text).String(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	var got strings.Builder
+	for _, s := range parse(t, text).Body {
+		got.WriteString(Show(s) + "\n")
+	}
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}
 }
 
@@ -225,6 +212,10 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		_ = tree.String()
+		for n := range tree.All() {
+			if n.Offset() < 0 || n.Offset() > len(text) {
+				t.Fatalf("%T at %d of %d bytes", n, n.Offset(), len(text))
+			}
+		}
 	})
 }
