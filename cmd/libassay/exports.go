@@ -108,6 +108,17 @@ func answered(out *C.assay_buffer, work func() ([]byte, error)) (s C.int32_t) {
 	return C.int32_t(put(out, text))
 }
 
+// on does the work of a call with the object of a handle, which has to be a T.
+func on[T any](out *C.assay_buffer, h C.assay_handle, work func(T) ([]byte, error)) C.int32_t {
+	return answered(out, func() ([]byte, error) {
+		object, err := of[T](handle(h))
+		if err != nil {
+			return nil, err
+		}
+		return work(object)
+	})
+}
+
 // made puts a new object's handle where the caller wants it. The result is the object's own text.
 func made(into *C.assay_handle, object any, text []byte) ([]byte, error) {
 	if into == nil {
@@ -164,22 +175,14 @@ func goAssayCompile(s *C.assay_source, into *C.assay_handle, out *C.assay_buffer
 
 //export goAssayGate
 func goAssayGate(h C.assay_handle, out *C.assay_buffer) C.int32_t {
-	return answered(out, func() ([]byte, error) {
-		t, err := of[*template](handle(h))
-		if err != nil {
-			return nil, err
-		}
+	return on(out, h, func(t *template) ([]byte, error) {
 		return compact(t.gate()), nil
 	})
 }
 
 //export goAssayFormat
 func goAssayFormat(h C.assay_handle, out *C.assay_buffer) C.int32_t {
-	return answered(out, func() ([]byte, error) {
-		t, err := of[*template](handle(h))
-		if err != nil {
-			return nil, err
-		}
+	return on(out, h, func(t *template) ([]byte, error) {
 		return compact(t.format()), nil
 	})
 }
@@ -187,11 +190,7 @@ func goAssayFormat(h C.assay_handle, out *C.assay_buffer) C.int32_t {
 //export goAssayPrepare
 func goAssayPrepare(h C.assay_handle, request, options C.assay_text, into *C.assay_handle,
 	out *C.assay_buffer) C.int32_t {
-	return answered(out, func() ([]byte, error) {
-		t, err := of[*template](handle(h))
-		if err != nil {
-			return nil, err
-		}
+	return on(out, h, func(t *template) ([]byte, error) {
 		var r reader
 		asked, o := r.bytes(request), r.bytes(options)
 		if r.err != nil {
@@ -224,11 +223,7 @@ func goAssayPrepareFormat(format, prefill, request, options C.assay_text, into *
 
 //export goAssayGrammar
 func goAssayGrammar(h C.assay_handle, language C.assay_text, out *C.assay_buffer) C.int32_t {
-	return answered(out, func() ([]byte, error) {
-		p, err := of[*plan](handle(h))
-		if err != nil {
-			return nil, err
-		}
+	return on(out, h, func(p *plan) ([]byte, error) {
 		var r reader
 		name := r.text(language)
 		if r.err != nil {
@@ -241,11 +236,7 @@ func goAssayGrammar(h C.assay_handle, language C.assay_text, out *C.assay_buffer
 
 //export goAssaySegments
 func goAssaySegments(h C.assay_handle, out *C.assay_buffer) C.int32_t {
-	return answered(out, func() ([]byte, error) {
-		p, err := of[*plan](handle(h))
-		if err != nil {
-			return nil, err
-		}
+	return on(out, h, func(p *plan) ([]byte, error) {
 		segments, err := p.segments()
 		return compact(segments), err
 	})
@@ -253,11 +244,7 @@ func goAssaySegments(h C.assay_handle, out *C.assay_buffer) C.int32_t {
 
 //export goAssayParser
 func goAssayParser(h C.assay_handle, into *C.assay_handle, out *C.assay_buffer) C.int32_t {
-	return answered(out, func() ([]byte, error) {
-		p, err := of[*plan](handle(h))
-		if err != nil {
-			return nil, err
-		}
+	return on(out, h, func(p *plan) ([]byte, error) {
 		return made(into, &parser{plan: p, p: p.NewParser()}, nil)
 	})
 }
@@ -418,11 +405,7 @@ func goAssayHeld(h C.assay_handle, held *C.uint64_t) C.int32_t {
 
 //export goAssayDiagnostics
 func goAssayDiagnostics(h C.assay_handle, out *C.assay_buffer) C.int32_t {
-	return answered(out, func() ([]byte, error) {
-		p, err := of[*parser](handle(h))
-		if err != nil {
-			return nil, err
-		}
+	return on(out, h, func(p *parser) ([]byte, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return compact(p.diagnostics()), nil
@@ -434,11 +417,7 @@ var reasons = [...]chat.FinishReason{chat.FinishStop, chat.FinishLength, chat.Fi
 
 //export goAssayFinish
 func goAssayFinish(h C.assay_handle, reason C.int32_t, out *C.assay_buffer) C.int32_t {
-	return answered(out, func() ([]byte, error) {
-		p, err := of[*parser](handle(h))
-		if err != nil {
-			return nil, err
-		}
+	return on(out, h, func(p *parser) ([]byte, error) {
 		if reason < 0 || int(reason) >= len(reasons) {
 			return nil, &failure{statusRequest, fmt.Errorf("there is no reason %d; there are 0 to %d",
 				reason, len(reasons)-1)}

@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -57,7 +58,11 @@ func newPlan(t *engine.Template, inputs []chattemplate.Input, loose bool) (*plan
 		return nil, err
 	}
 	p := &plan{src: src.Text, tree: tree, spans: spans, parts: map[syntax.Expr]*part{}}
-	p.collect(tree.Body)
+	for s := range within(tree.Body) {
+		if o, ok := s.(*syntax.Output); ok {
+			p.order = append(p.order, o.Parts...)
+		}
+	}
 	slices.SortFunc(p.order, func(a, b syntax.Expr) int {
 		return cmp.Compare(spans.Print(a).From, spans.Print(b).From)
 	})
@@ -92,14 +97,20 @@ func (l label) settle() label {
 	return l&^held | own
 }
 
-// collect finds all parts of outputs.
-func (p *plan) collect(list []syntax.Stmt) {
-	for _, s := range list {
-		if o, ok := s.(*syntax.Output); ok {
-			p.order = append(p.order, o.Parts...)
-		}
-		for _, body := range bodies(s) {
-			p.collect(body)
+// within yields statements, each before those in its bodies.
+func within(list []syntax.Stmt) iter.Seq[syntax.Stmt] {
+	return func(yield func(syntax.Stmt) bool) {
+		for _, s := range list {
+			if !yield(s) {
+				return
+			}
+			for _, body := range bodies(s) {
+				for inner := range within(body) {
+					if !yield(inner) {
+						return
+					}
+				}
+			}
 		}
 	}
 }
@@ -621,22 +632,16 @@ func (p *plan) byRole(list []syntax.Stmt, variable string) bool {
 
 // inBranch reports whether a place is in a branch for answers that was made here.
 func (p *plan) inBranch(at int, test string) bool {
-	found := false
-	var walk func(list []syntax.Stmt)
-	walk = func(list []syntax.Stmt) {
-		for _, s := range list {
-			span := p.spans.Stmt(s)
-			if _, ok := s.(*syntax.If); ok && span.From < at && at < span.To {
-				tag := p.spans.Tags(s)[0]
-				found = found || strings.Contains(p.src[tag.From:tag.To], " if "+test+" +%}")
-			}
-			for _, body := range bodies(s) {
-				walk(body)
+	for s := range within(p.tree.Body) {
+		span := p.spans.Stmt(s)
+		if _, ok := s.(*syntax.If); ok && span.From < at && at < span.To {
+			tag := p.spans.Tags(s)[0]
+			if strings.Contains(p.src[tag.From:tag.To], " if "+test+" +%}") {
+				return true
 			}
 		}
 	}
-	walk(p.tree.Body)
-	return found
+	return false
 }
 
 // descends reports whether the mixed text of a statement can be told apart within it.

@@ -237,22 +237,8 @@ func compile(src subject.Source, text string) (*engine.Template, error) {
 
 // hasTags reports whether a template has tags.
 func hasTags(t *engine.Template) bool {
-	tree, err := syntax.Parse(t.ChatTemplate().Source)
-	return err == nil && generates(tree.Body)
-}
-
-func generates(list []syntax.Stmt) bool {
-	for _, s := range list {
-		if _, ok := s.(*syntax.Generation); ok {
-			return true
-		}
-		for _, body := range bodies(s) {
-			if generates(body) {
-				return true
-			}
-		}
-	}
-	return false
+	m, err := marksOf(t)
+	return err == nil && len(m.tagged) > 0
 }
 
 // prove renders every conversation with and without tags, with and without a generation prompt, and
@@ -369,19 +355,12 @@ func marksOf(t *engine.Template) (*marks, error) {
 		return nil, err
 	}
 	m := &marks{t: t}
-	var find func(list []syntax.Stmt)
-	find = func(list []syntax.Stmt) {
-		for _, s := range list {
-			if _, ok := s.(*syntax.Generation); ok {
-				m.tagged = append(m.tagged, spans.Stmt(s))
-				continue
-			}
-			for _, body := range bodies(s) {
-				find(body)
-			}
+	for s := range within(tree.Body) {
+		span, n := spans.Stmt(s), len(m.tagged)
+		if _, ok := s.(*syntax.Generation); ok && (n == 0 || m.tagged[n-1].To <= span.From) {
+			m.tagged = append(m.tagged, span)
 		}
 	}
-	find(tree.Body)
 	return m, nil
 }
 

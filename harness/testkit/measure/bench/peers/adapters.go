@@ -87,12 +87,8 @@ func (p *adapter) request(in *bench.Inputs, work string) (engines.Request, error
 		return engines.Request{Op: "judge", Language: p.language, Grammar: text}, err
 	}
 	asked := standard.ToolRequest()
-	var tools []ordered.Value
-	for _, t := range asked.Tools {
-		tools = append(tools, t.Wire())
-	}
 	body := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(asked.Messages...)),
-		ordered.MemberOf("tools", ordered.ArrayOf(tools...)))
+		ordered.MemberOf("tools", asked.ToolsValue()))
 	r := engines.Request{Op: "parse", Request: json.RawMessage(body.String()), Reason: "stop",
 		Parser: &engines.Parser{Tool: p.parser}, Output: textOf(rest)}
 	if r.Output == "" {

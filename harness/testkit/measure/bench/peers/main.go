@@ -254,7 +254,7 @@ func (o *options) measure(in *bench.Inputs, input string) ([]line, error) {
 
 // command returns the child for a peer and a work, nil where the peer is not at hand.
 func (o *options) command(peer, work, input string) *exec.Cmd {
-	scripts := filepath.Join("harness", "bench", "peers")
+	scripts := filepath.Join("harness", "testkit", "measure", "bench", "peers")
 	switch {
 	case peer == ours, peer == withGonja:
 		return exec.Command(os.Args[0], "-vendor", o.vendor, "-serve", peer+" "+work)
@@ -281,10 +281,7 @@ func write(in *bench.Inputs, name string) error {
 	if err != nil {
 		return err
 	}
-	member := func(key string,
-		v ordered.Value) ordered.Member {
-		return ordered.Member{Key: key, Value: v}
-	}
+	member := ordered.MemberOf
 	var templates, prompts []ordered.Value
 	for _, t := range in.Templates {
 		templates = append(templates,
@@ -297,10 +294,6 @@ func write(in *bench.Inputs, name string) error {
 				member("want", ordered.Str(r.Want))))
 	}
 	request := standard.ToolRequest()
-	var tools []ordered.Value
-	for _, t := range request.Tools {
-		tools = append(tools, t.Wire())
-	}
 	var outputs []ordered.Member
 	for _, out := range bench.Outputs {
 		for _, tokens := range streams {
@@ -314,7 +307,7 @@ func write(in *bench.Inputs, name string) error {
 	text := ordered.ObjectOf(member("templates", ordered.ArrayOf(templates...)),
 		member("renders", ordered.ArrayOf(prompts...)),
 		member("request", ordered.ObjectOf(member("messages", ordered.ArrayOf(request.Messages...)),
-			member("tools", ordered.ArrayOf(tools...)))),
+			member("tools", request.ToolsValue()))),
 		member("own", ordered.Str(own.ChatTemplate().Source.Text)),
 		member("outputs", ordered.ObjectOf(outputs...))).String()
 	return os.WriteFile(name, []byte(text), 0o666)
