@@ -4,7 +4,7 @@ vLLM imports torch, which is gigabytes, at the top of modules that its parsers c
 of a stood-in package is a class that can be called, subclassed, indexed, compared and added.
 """
 
-import abc, importlib.abc, importlib.machinery, sys, types
+import abc, importlib.abc, importlib.machinery, os, sys, types
 
 
 class Meta(abc.ABCMeta):
@@ -167,3 +167,31 @@ absent = set()  # names that a stood-in package is asked for and must not have
 
 def install(*roots):
     sys.meta_path.insert(0, Finder(roots))
+
+
+def vllm():
+    """Let vLLM's modules be imported from ASSAY_VLLM, its unpacked wheel without its compiled
+    modules, and return its version."""
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    install("torch", "torchvision", "torchaudio", "triton")
+    root = os.environ["ASSAY_VLLM"]
+    sys.path.insert(0, root)
+    package = types.ModuleType("vllm")  # its __init__ patches torch
+    package.__path__ = [os.path.join(root, "vllm")]
+    with open(os.path.join(root, "VERSION"), encoding="utf-8") as f:
+        package.__version__ = f.read().strip()
+    sys.modules["vllm"] = package
+    return package.__version__
+
+
+def tokenizer(*markers):
+    """Return a tokeniser of the package tokenizers: a token for each byte and for each marker."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    raw = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    raw.decoder = decoders.ByteLevel()
+    raw.add_tokens([AddedToken(t, normalized=False) for t in markers])
+    return raw

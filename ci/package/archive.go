@@ -44,10 +44,10 @@ func (r *release) archive(b built) error {
 		}
 		return r.write(folder+".zip", text)
 	}
-	return r.writeTar(folder, files)
+	return r.writeTar(folder+".tar.gz", files)
 }
 
-// writeTar writes files as a compressed tar archive, NAME.tar.gz.
+// writeTar writes files as a compressed tar archive of a name.
 func (r *release) writeTar(name string, files []file) error {
 	text, err := tarred(files)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *release) writeTar(name string, files []file) error {
 	if text, err = gzipped(text); err != nil {
 		return err
 	}
-	return r.write(name+".tar.gz", text)
+	return r.write(name, text)
 }
 
 // tarred returns a tar archive; a file whose name ends in a slash is a folder.

@@ -73,12 +73,5 @@ func (r *release) npm(m manifest, files ...file) error {
 	for i := range files {
 		files[i].name = "package/" + files[i].name
 	}
-	text, err := tarred(files)
-	if err != nil {
-		return err
-	}
-	if text, err = gzipped(text); err != nil {
-		return err
-	}
-	return r.write(m.Name+"-"+m.Version+".tgz", text)
+	return r.writeTar(m.Name+"-"+m.Version+".tgz", files)
 }

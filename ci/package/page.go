@@ -24,7 +24,7 @@ func (r *release) page() error {
 	for i := range files {
 		files[i].name = folder + "/" + files[i].name
 	}
-	return r.writeTar(folder, files)
+	return r.writeTar(folder+".tar.gz", files)
 }
 
 func (r *release) pageFiles() ([]file, error) {

@@ -6,27 +6,15 @@ With --assay they are those of assay_chat.vllm, registered as vLLM's own plugin 
 import importlib.util
 import os
 import sys
-import types
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
-os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-
 import stub  # noqa: E402
 
-stub.install("torch", "torchvision", "torchaudio", "triton")
-
-_root = os.environ["ASSAY_VLLM"]  # the unpacked wheel, without its compiled modules
-sys.path.insert(0, _root)
-_package = types.ModuleType("vllm")  # its __init__ patches torch
-_package.__path__ = [os.path.join(_root, "vllm")]
-with open(os.path.join(_root, "VERSION"), encoding="utf-8") as f:
-    _package.__version__ = f.read().strip()
-sys.modules["vllm"] = _package
+VERSION = stub.vllm()
 
 from assay_adapter import Message, Unsupported, declared, serve  # noqa: E402
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
+from tokenizers import AddedToken  # noqa: E402
 from transformers import PreTrainedTokenizerFast  # noqa: E402
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
 from vllm.parser import ParserManager  # noqa: E402
@@ -41,11 +29,11 @@ if OURS:
 
 def describe(_):
     if OURS:
-        return {"engine": "assay-vllm", "version": _package.__version__, "by_template": True,
+        return {"engine": "assay-vllm", "version": VERSION, "by_template": True,
                 "streams": True}  # fmt: skip
     return {
         "engine": "vllm",
-        "version": _package.__version__,
+        "version": VERSION,
         "tool_parsers": sorted(ToolParserManager.list_registered()),
         "reasoning_parsers": sorted(ReasoningParserManager.list_registered()),
         "streams": True,
@@ -88,11 +76,7 @@ _tokenizers = {}
 def tokenizer(special, template=None, bos=None, eos=None):
     key = (*special, template, bos, eos)
     if key not in _tokenizers:
-        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-        raw = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
-        raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        raw.decoder = decoders.ByteLevel()
-        raw.add_tokens([AddedToken(t, normalized=False) for t in special])
+        raw = stub.tokenizer(*special)
         raw.add_special_tokens([AddedToken("<|assay-eos|>", special=True)])
         _tokenizers[key] = ByteTokenizer(
             tokenizer_object=raw, bos_token=bos, eos_token=eos or "<|assay-eos|>"

@@ -7,33 +7,22 @@ byte and for each marker.
 import json
 import os
 import sys
-import types
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, ".."))
 import stub  # noqa: E402
 
-stub.install("torch", "torchvision", "torchaudio", "triton")
-root = os.environ["ASSAY_VLLM"]
-sys.path.insert(0, root)
-package = types.ModuleType("vllm")  # its __init__ patches torch
-package.__path__ = [os.path.join(root, "vllm")]
-package.__version__ = "0.33.0"
-sys.modules["vllm"] = package
+stub.vllm()
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
+from tokenizers import AddedToken  # noqa: E402
 from transformers import PreTrainedTokenizerFast  # noqa: E402
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
 from vllm.parser import ParserManager  # noqa: E402
 
 given = json.load(sys.stdin)
-alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-raw = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
-raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-raw.decoder = decoders.ByteLevel()
 markers = given["special_tokens"] + given.get("vocabulary", [])
 markers.append("<|python_tag|>")  # Llama's tokeniser has it
-raw.add_tokens([AddedToken(t, normalized=False) for t in dict.fromkeys(markers)])
+raw = stub.tokenizer(*dict.fromkeys(markers))
 raw.add_special_tokens([AddedToken("<|eos|>", special=True)])
 tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, eos_token="<|eos|>")
 

@@ -9,24 +9,15 @@ byte and for each marker. `make vllm` runs this, and the corpus through `assay e
 import json
 import os
 import sys
-import types
 from pathlib import Path
 
 here = Path(__file__).resolve().parent
 sys.path.insert(0, str(here.parent))
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "CRITICAL")
-os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 import stub  # noqa: E402
 
-stub.install("torch", "torchvision", "torchaudio", "triton")
-root = os.environ["ASSAY_VLLM"]
-sys.path.insert(0, root)
-package = types.ModuleType("vllm")  # its __init__ patches torch
-package.__path__ = [os.path.join(root, "vllm")]
-package.__version__ = "0.33.0"
-sys.modules["vllm"] = package
+stub.vllm()
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 from transformers import PreTrainedTokenizerFast  # noqa: E402
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest  # noqa: E402
@@ -55,11 +46,7 @@ HI = [{"role": "user", "content": "Hi"}]
 
 def tokenizer(text, *special):
     """Return a tokenizer with a template: one token a byte, and one a marker."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    raw = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
-    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    raw.decoder = decoders.ByteLevel()
-    raw.add_tokens([AddedToken(t, normalized=False) for t in special])
+    raw = stub.tokenizer(*special)
     made = PreTrainedTokenizerFast(tokenizer_object=raw, bos_token="<s>", eos_token="</s>")
     made.chat_template = text
     return made
