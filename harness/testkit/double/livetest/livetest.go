@@ -158,8 +158,11 @@ func send(w http.ResponseWriter, status int, v ordered.Value) {
 	w.Write(v.Append(nil, ordered.Compact))
 }
 
+// decoder reads a request of a protocol.
+type decoder func(ordered.Value, *wire.Sealer) (*wire.Request, error)
+
 // read reads a request and prepares it.
-func (s *server) read(p wire.Protocol, body io.Reader) (ordered.Value, *wire.Request, *engine.Plan,
+func (s *server) read(decode decoder, body io.Reader) (ordered.Value, *wire.Request, *engine.Plan,
 	error) {
 	text, err := io.ReadAll(io.LimitReader(body, maxBody))
 	if err != nil {
@@ -169,20 +172,15 @@ func (s *server) read(p wire.Protocol, body io.Reader) (ordered.Value, *wire.Req
 	if err != nil {
 		return v, nil, nil, err
 	}
-	r, err := p.Decode(v, s.sealer)
+	r, err := decode(v, s.sealer)
 	if err != nil {
 		return v, nil, nil, err
 	}
-	s.thinks(r)
-	plan, err := s.t.Prepare(r.Chat, engine.PrepareOptions{})
-	return v, r, plan, err
-}
-
-// thinks turns thinking on where a request does not say.
-func (s *server) thinks(r *wire.Request) {
 	if s.o.Think && r.Chat.EnableThinking == nil {
 		r.Chat.EnableThinking = &s.o.Think
 	}
+	plan, err := s.t.Prepare(r.Chat, engine.PrepareOptions{})
+	return v, r, plan, err
 }
 
 func refuse(w http.ResponseWriter, p wire.Protocol, err error) {
@@ -191,7 +189,7 @@ func refuse(w http.ResponseWriter, p wire.Protocol, err error) {
 }
 
 func (s *server) render(w http.ResponseWriter, q *http.Request) {
-	_, _, plan, err := s.read(wire.ChatCompletions, q.Body)
+	_, _, plan, err := s.read(wire.ChatCompletions.Decode, q.Body)
 	if err != nil {
 		refuse(w, wire.ChatCompletions, err)
 		return
@@ -228,33 +226,25 @@ func (s *server) complete(w http.ResponseWriter, q *http.Request) {
 
 // count counts the tokens of a request of the Messages.
 func (s *server) count(w http.ResponseWriter, q *http.Request) {
-	text, err := io.ReadAll(io.LimitReader(q.Body, maxBody))
+	v, _, plan, err := s.read(wire.DecodeCount, q.Body)
 	if err != nil {
 		refuse(w, wire.Messages, err)
 		return
 	}
-	v, err := ordered.Parse(text)
-	if err == nil {
-		var r *wire.Request
-		if r, err = wire.DecodeCount(v, s.sealer); err == nil {
-			s.thinks(r)
-			var plan *engine.Plan
-			if plan, err = s.t.Prepare(r.Chat, engine.PrepareOptions{}); err == nil {
-				reply := &Reply{Protocol: wire.Messages, Request: v, Status: http.StatusOK,
-					Body: wire.CountObject(usage(plan.Prompt.Text, "").Prompt)}
-				if s.o.Alter != nil {
-					s.o.Alter(reply)
-				}
-				reply.write(w, q)
-				return
-			}
-		}
+	s.reply(&Reply{Protocol: wire.Messages, Request: v, Status: http.StatusOK,
+		Body: wire.CountObject(usage(plan.Prompt.Text, "").Prompt)}, w, q)
+}
+
+// reply sends a reply, altered where the test wants that.
+func (s *server) reply(r *Reply, w http.ResponseWriter, q *http.Request) {
+	if s.o.Alter != nil {
+		s.o.Alter(r)
 	}
-	refuse(w, wire.Messages, err)
+	r.write(w, q)
 }
 
 func (s *server) answer(p wire.Protocol, w http.ResponseWriter, q *http.Request) {
-	v, r, plan, err := s.read(p, q.Body)
+	v, r, plan, err := s.read(p.Decode, q.Body)
 	s.mu.Lock()
 	s.asked++
 	reply := &Reply{Protocol: p, Request: v, Number: s.asked, Status: http.StatusOK,
@@ -267,10 +257,7 @@ func (s *server) answer(p wire.Protocol, w http.ResponseWriter, q *http.Request)
 		reply.Stream = false
 		reply.Status, reply.Body = p.Refuse(wire.AsRefusal(err, wire.Invalid))
 	}
-	if s.o.Alter != nil {
-		s.o.Alter(reply)
-	}
-	reply.write(w, q)
+	s.reply(reply, w, q)
 }
 
 func (r *Reply) write(w http.ResponseWriter, q *http.Request) {
