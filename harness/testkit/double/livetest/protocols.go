@@ -154,7 +154,8 @@ func ofCompletions(add adder) {
 		}))))
 	add("S010", "arguments are an object", where(and(required, inPieces), body(call("message",
 		func(c ordered.Value) ordered.Value {
-			return set(c, ordered.MustParse(c.At("function", "arguments").Text()), "function", "arguments")
+			return set(c, ordered.MustParse(c.At("function", "arguments").Text()), "function",
+				"arguments")
 		}))))
 	add("S010", "a fragment of the arguments is lost", where(required, dropFirst("arguments")))
 	add("S010", "a fragment of the arguments comes twice", where(required, twice("arguments")))
