@@ -6,7 +6,6 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation"
@@ -47,11 +46,7 @@ of the grammar's conversations the errors are named, and a request that it rende
 				if err != nil {
 					return &failure{err}
 				}
-				limits := s.limits.Limits
-				t.Limits = limits.Render
-				if limits.TotalSteps > 0 {
-					t.Budget = jinja.NewBudget(limits.TotalSteps)
-				}
+				t.Bound(s.limits.Render, s.limits.TotalSteps)
 			}
 			grammar := conversation.Usual()
 			if *seed != grammar.Seed {

@@ -89,6 +89,14 @@ type Template struct {
 	encode  Encoder // in its place; nil: none
 }
 
+// Bound sets the limits of each render, and the steps of all together; 0: without a bound.
+func (t *Template) Bound(each jinja.Limits, steps int64) {
+	t.Limits = each
+	if steps > 0 {
+		t.Budget = jinja.NewBudget(steps)
+	}
+}
+
 // Compile compiles a template. now is the clock of strftime_now; if it is nil, a template that asks
 // for the time fails. Cancelling ctx ends all renders of the template, as it ends the command of
 // [exec.CommandContext]: facts about a template are computed once for all who ask, so the context

@@ -50,24 +50,27 @@ type ebnf struct {
 
 func (p *ebnf) text(s string) { p.dst = append(p.dst, s...) }
 
-func (p *ebnf) alts(alts []Alternate) {
+func (p *ebnf) alts(alts []Alternate) { writeAlts(alts, p.text, p.element) }
+
+// writeAlts writes alternatives and their parts, as all languages of grammars space them.
+func writeAlts(alts []Alternate, text func(string), element func(*Element)) {
 	for i, alt := range alts {
 		if i > 0 {
-			p.text(" | ")
+			text(" | ")
 		}
 		if len(alt) == 0 {
-			p.text(`""`)
+			text(`""`)
 		}
-		for j, e := range alt {
+		for j := range alt {
 			if j > 0 {
-				p.text(" ")
+				text(" ")
 			}
-			p.element(e)
+			element(&alt[j])
 		}
 	}
 }
 
-func (p *ebnf) element(e Element) {
+func (p *ebnf) element(e *Element) {
 	switch e.Kind {
 	case Literal:
 		p.dst = appendString(p.dst, e.Text)
@@ -86,10 +89,10 @@ func (p *ebnf) element(e Element) {
 		p.alts(e.Alts)
 		p.text(")")
 		if e.Kind == Repeat {
-			p.dst = appendCount(p.dst, e)
+			p.dst = appendCount(p.dst, *e)
 		}
 	default:
-		p.err = unwritable(e, "xgrammar")
+		p.err = unwritable(*e, "xgrammar")
 	}
 }
 

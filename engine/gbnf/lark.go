@@ -62,22 +62,7 @@ type lark struct {
 
 func (p *lark) text(s string) { p.dst = append(p.dst, s...) }
 
-func (p *lark) alts(alts []Alternate) {
-	for i, alt := range alts {
-		if i > 0 {
-			p.text(" | ")
-		}
-		if len(alt) == 0 {
-			p.text(`""`)
-		}
-		for j := range alt {
-			if j > 0 {
-				p.text(" ")
-			}
-			p.element(&alt[j])
-		}
-	}
-}
+func (p *lark) alts(alts []Alternate) { writeAlts(alts, p.text, p.element) }
 
 func (p *lark) element(e *Element) {
 	switch e.Kind {

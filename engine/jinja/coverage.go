@@ -29,9 +29,6 @@ func (c *Coverage) Add(other *Coverage) bool {
 	return more
 }
 
-// Clear forgets everything.
-func (c *Coverage) Clear() { clear(c.reached) }
-
 // start makes room for a template's sites.
 func (c *Coverage) start(sites int) {
 	if len(c.reached) < sites {

@@ -265,20 +265,6 @@ func (m *Model) isEnd(t Token) bool {
 		bool(C.llama_vocab_is_eog(m.vocab, C.llama_token(t)))
 }
 
-// CheckGrammar reports whether the library takes a grammar.
-func (m *Model) CheckGrammar(g Grammar) error {
-	release, err := m.use()
-	if err != nil {
-		return err
-	}
-	defer release()
-	c, err := m.grammar(&g)
-	if err == nil {
-		C.llama_sampler_free(c)
-	}
-	return err
-}
-
 // Accepts reports whether the library takes a whole text for a sentence of a grammar, which is not
 // lazy. The text must not have the vocabulary's tokens that end a turn in it: they end it.
 func (m *Model) Accepts(g Grammar, text string) (bool, error) {

@@ -40,9 +40,6 @@ func (*Model) Piece(Token) []byte { return nil }
 // IsEnd returns false.
 func (*Model) IsEnd(Token) bool { return false }
 
-// CheckGrammar returns [ErrNotBuilt].
-func (*Model) CheckGrammar(Grammar) error { return ErrNotBuilt }
-
 // Accepts returns [ErrNotBuilt].
 func (*Model) Accepts(Grammar, string) (bool, error) { return false, ErrNotBuilt }
 

@@ -39,10 +39,7 @@ func NewRenders(ctx context.Context, src subject.Source, l engine.Limits) (*Rend
 	if err != nil {
 		return nil, err
 	}
-	t.Limits = l.Render
-	if l.TotalSteps > 0 {
-		t.Budget = jinja.NewBudget(l.TotalSteps)
-	}
+	t.Bound(l.Render, l.TotalSteps)
 	return &Renders{t, map[string]string{}}, nil
 }
 
