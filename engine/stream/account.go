@@ -112,9 +112,10 @@ func (p *Parser) drop(e *peg.Event, why string) {
 		return
 	}
 	p.cover(e.Off, e.End, ClassDropped)
-	if n := p.dropped.Len(); n == 0 || p.diagnostics[len(p.diagnostics)-1].Off+n != e.Off ||
+	if p.dropped.Len() == 0 || p.place(p.droppedTo) != p.place(e.Off) ||
 		p.diagnostics[len(p.diagnostics)-1].Msg != why {
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Msg: why})
 	}
 	p.dropped.Write(e.Text)
+	p.droppedTo = e.End
 }

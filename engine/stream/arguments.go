@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/goassay/assay/engine/codegen"
@@ -13,8 +12,8 @@ import (
 // schema allows nothing but strings (E21 T11). Null stays: it is no text. How the JSON is cut does
 // not matter. The JSON before a scalar is read only once the scalar comes.
 type quoter struct {
-	read   int // bytes of the written JSON that were read
-	stack  []container
+	read   int            // bytes of the written JSON that were read
+	stack  []container    // what is open, the innermost last; the first stands for none
 	value  *schema.Schema // of the value that comes next; nil where nothing is known of it
 	keyed  bool           // a key comes next
 	key    []byte         // of the member at hand, as JSON without its quotes
@@ -133,9 +132,7 @@ func (q *quoter) between(c byte) {
 		q.stack = append(q.stack, in)
 		q.next()
 	case '}', ']':
-		if len(q.stack) > 0 {
-			q.stack = q.stack[:len(q.stack)-1]
-		}
+		q.stack = q.stack[:max(1, len(q.stack)-1)]
 	case ',':
 		q.next()
 	case ':':
@@ -156,12 +153,8 @@ func (q *quoter) between(c byte) {
 
 // next makes ready for the first or a further item or member of the container at hand.
 func (q *quoter) next() {
-	q.value, q.keyed = nil, false
-	if len(q.stack) == 0 {
-		return
-	}
 	top := q.stack[len(q.stack)-1]
-	q.keyed = !top.array
+	q.value, q.keyed = nil, !top.array
 	if top.array {
 		q.value = top.schema
 	}
@@ -169,18 +162,12 @@ func (q *quoter) next() {
 
 // member returns the schema of the member whose key was read.
 func (q *quoter) member() *schema.Schema {
-	if len(q.stack) == 0 || q.stack[len(q.stack)-1].schema == nil {
+	of := q.stack[len(q.stack)-1].schema
+	if of == nil {
 		return nil
 	}
-	key := string(q.key)
-	if bytes.IndexByte(q.key, '\\') >= 0 {
-		v, err := ordered.ParseString(`"` + key + `"`)
-		if err != nil {
-			return nil
-		}
-		key = v.Text()
-	}
-	value, _ := q.stack[len(q.stack)-1].schema.Field(key)
+	key, _ := ordered.ParseString(`"` + string(q.key) + `"`) // as a scanner has written it
+	value, _ := of.Field(key.Text())
 	return value
 }
 
@@ -197,10 +184,10 @@ func (c *call) beginEntry(key string) {
 		c.put(", ")
 	}
 	c.entries++
-	if c.nested && c.schema != nil {
-		name, err := ordered.ParseString(strings.TrimSuffix(key, ": "))
+	if c.nested {
+		name, _ := ordered.ParseString(strings.TrimSuffix(key, ": ")) // this package wrote it
 		value, _ := c.schema.Field(name.Text())
-		if err == nil && value.Types()&schema.Array != 0 {
+		if value.Types()&schema.Array != 0 {
 			c.repeating, c.repeated, c.items = true, key, value
 			c.held.Begin()
 			return
@@ -233,14 +220,11 @@ func (c *call) put(text string) {
 	c.args.WriteString(text)
 }
 
-// putBytes is put for a text that may be long.
+// putBytes is put for a text that may be long and never follows a scalar.
 func (c *call) putBytes(text []byte) {
 	if c.repeating {
 		c.held.Add(text)
 		return
-	}
-	if c.quoter.state == inQuoted {
-		c.quoter.end(&c.args)
 	}
 	extend(&c.args, text)
 }
@@ -266,6 +250,6 @@ func (c *call) know(f *codegen.Function) {
 	}
 	early := c.args.String()
 	c.args.Reset()
-	c.quoter = quoter{value: f.Schema}
+	c.quoter = quoter{value: f.Schema, stack: make([]container, 1, 8)}
 	c.putJSON([]byte(early))
 }

@@ -259,7 +259,7 @@ func (p *Parser) endCall(complete bool, off int) {
 			broken = "has no arguments, but several objects under other keys"
 		}
 	}
-	if complete && !isObject(c.args.String()) { // even if it was read as complete (E37)
+	if complete && !ordered.Valid(c.args.String()) { // even if it was read as complete (E37)
 		complete, broken = false, "has arguments that are no JSON"
 	}
 	for _, s := range c.spares {
@@ -290,11 +290,6 @@ func (p *Parser) endCall(complete bool, off int) {
 	p.send(c)
 }
 
-// isObject reports whether a text is a JSON object.
-func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && ordered.Valid(text)
-}
-
 // withdraw drops an incomplete call, of which nothing was sent, and makes it text where the policy
 // says so.
 func (p *Parser) withdraw(c *call, off int) {
@@ -306,8 +301,7 @@ func (p *Parser) withdraw(c *call, off int) {
 	if p.out.Incomplete != codegen.IncompleteText {
 		return
 	}
-	p.spans = slices.DeleteFunc(p.spans,
-		func(s Span) bool { return s.Off >= c.off && s.Class == ClassDropped })
+	p.spans = slices.DeleteFunc(p.spans, func(s Span) bool { return s.Off >= c.off })
 	from, known := max(c.off, len(p.out.Prefill)), len(p.out.Prefill)
 	for _, s := range p.spans {
 		known = max(known, s.End)

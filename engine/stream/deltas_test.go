@@ -59,6 +59,17 @@ func TestDeltas(t *testing.T) {
 				fed.Finish())
 		}
 	}
+	n := 0
+	for p := stream.NewParser(out); n == 0; {
+		for range p.Deltas(said("a <", "")) { // two deltas, the second by the end
+			if n++; n == 2 {
+				break
+			}
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d deltas before a caller leaves at the second", n)
+	}
 	p := stream.NewParser(out)
 	for range p.Deltas(said(output, "")) {
 		break // a caller that has seen enough

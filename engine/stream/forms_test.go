@@ -266,6 +266,20 @@ var forms = []form{
 		{output: `<f n="get_more"><p n="city">a &lt;b&gt; &amp;amp; &#39;&quot;</p></f>`, want: message("", call("", "get_more", `{"city": "a <b> &amp; '\""}`))},
 		{output: `<f n="get_more"><p n="city">a &lt;b&gt; &amp;amp; &#39;&quot; &copy=1 &</p></f>`, want: message("", call("", "get_more", `{"city": "a <b> &amp; '\" &copy=1 &"}`))},
 	}},
+	{"CDATA and entities", calls(format.Calls{Head: []format.Part{lit(`<f n="`), name, lit(`">`)}, Tail: []format.Part{lit("</f>")}, Body: func() format.Body {
+		b := tagged(`<p n="`, `">`, "</p>", "")
+		b.Codec.CDATA, b.Codec.Entity = true, true
+		return b
+	}()}), []turn{
+		{output: `<f n="get_more"><p n="city"><![CDATA[b &lt; c]]></p></f>`, want: message("", call("", "get_more", `{"city": "b &lt; c"}`))},
+		{output: `<f n="get_more"><p n="city">b &lt; c</p></f>`, want: message("", call("", "get_more", `{"city": "b < c"}`))},
+	}},
+	{"wide gaps", calls(format.Calls{Head: []format.Part{lit("<f="), name, lit(">")},
+		Body: tagged("<p=", ">\n\t", "\n\t</p>", ""), Tail: []format.Part{lit("</f>")}}), []turn{
+		{output: "<f=get_more><p=city>\n\tRome\n\t</p></f>", want: message("", call("", "get_more", `{"city": "Rome"}`))},
+		{output: "<f=get_more><p=city>\nRome\n</p></f>", want: message("", call("", "get_more", `{"city": "Rome\n"}`))},
+		{output: "<f=get_more><p=city> </p></f>", want: message("", call("", "get_more", `{"city": " "}`))},
+	}},
 	{"message header", format.Format{End: []string{"<|message_sep|>\n\n"},
 		Calls: []format.Calls{{Section: pair("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""), Object: plainObject}}}, []turn{
 		{output: "Hello<|message_sep|>\n\nfunction call<|role_sep|>\n{\"name\": \"get\", \"arguments\": " + rome + "}", want: message("Hello", call("", "get", rome))},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/stream"
 )
 
 // TestHeld follows an answer with a call: which bytes are held when, and why. Held bytes are in no
@@ -49,5 +50,26 @@ func TestHeld(t *testing.T) {
 	p.Close(chat.FinishLength)
 	if n, why := p.Held(); n != 0 || why != "" {
 		t.Errorf("at the end %d bytes are held: %s", n, why)
+	}
+}
+
+// TestHeldInCalls has calls of which a part is held.
+func TestHeldInCalls(t *testing.T) {
+	for _, c := range []struct {
+		form, prefill, output string
+		n                     int
+		why                   string
+	}{
+		{"json array with ids", "", `Hm. [TOOL_CALLS][{"name": "get", "arguments": {"n": 1}`, 50, "a call begins here; its name or its id is still to come"},
+		{"json in tag", "", `Hm. <tool_call>`, 12, "a marker or a call may begin here"},
+		{"tagged arguments", "", "<function=get>\n<parameter=maybe>\nnull", 5, "a value that is not complete: its type, or where it ends, is open"},
+		{"tagged arguments", "", "<function=get>\n<parameter=maybe>", 0, ""},
+		{"json in tag", "<think>\n", "", 0, ""},
+	} {
+		p := stream.NewParser(generate(t, formNamed(t, c.form), usual(c.prefill)))
+		p.Write([]byte(c.output))
+		if n, why := p.Held(); n != c.n || why != c.why {
+			t.Errorf("%q: %d bytes held, %q; want %d, %q", c.output, n, why, c.n, c.why)
+		}
 	}
 }

@@ -68,6 +68,15 @@ var odd = []struct {
 		`{"name": "get", "parameters": 5}`, "", message(`{"name": "get", "parameters": 5}`)},
 	{"arguments that are an empty text", "json in tag",
 		`<tool_call>{"name": "ping", "arguments": ""}</tool_call>`, "", message("", call("", "ping", "{}"))},
+	{"an object in a text, and a text in it with escapes of its own", "json in tag",
+		`<tool_call>{"name": "get", "arguments": "{\"city\": \"a\\\"b\\\\\", \"list\": [1]}"}</tool_call>`, "",
+		message("", call("", "get", `{"city": "a\"b\\", "list": ["1"]}`))},
+	{"a second id", "json array with ids",
+		`[TOOL_CALLS][{"name": "ping", "arguments": {}, "id": "a", "id": "b"}]`, "",
+		message("", call("a", "ping", "{}"))},
+	{"arguments twice", "json array with ids",
+		`[TOOL_CALLS][{"name": "get", "arguments": {"n": 1}, "arguments": {"n": 2}, "id": "a"}]`, "",
+		message("", call("a", "get", `{"n": 1}`))},
 	{"children that repeat", "nested tags",
 		"~[<invoke name=\"get\">~[<opts>~[<a>x~[</a>~[<a>y~[</a>~[<b>~[<c>1~[</c>~[<c>2~[</c>" +
 			"~[</b>~[<b>3~[</b>~[</opts>~[</invoke>", "",
@@ -191,6 +200,13 @@ func TestIncomplete(t *testing.T) {
 			message("Well.", incomplete("get", `{"city": "Os`)), message("Well."), message("Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": \"Os"),
 		}},
 		{"tagged arguments", tag, [...]chat.Message{message("", incomplete("get", `{"city": "Os`)), {}, message(tag)}},
+		{"json in tag", `<tool_call>{"name": "get", "more": [1], "arguments": {"city": Oslo`, [...]chat.Message{
+			message("", incomplete("get", `{"city": `)), {}, message(`<tool_call>{"name": "get", "more": [1], "arguments": {"city": Oslo`),
+		}},
+		{"json in tag", `<tool_call>{"name": "ping", "arguments": {}}</tool_call><tool_call>{"name": "get", "arguments": {"city": "Os`, [...]chat.Message{
+			message("", call("", "ping", "{}"), incomplete("get", `{"city": "Os`)), message("", call("", "ping", "{}")),
+			message(`<tool_call>{"name": "get", "arguments": {"city": "Os`, call("", "ping", "{}")),
+		}},
 		{"bracket tag", "[TOOL_CALLS]get[CALL_ID]1[ARGS]{", [...]chat.Message{
 			message("", chat.ToolCall{ID: "1", Name: "get", Arguments: "{"}), {},
 			message("[TOOL_CALLS]get[CALL_ID]1[ARGS]{"),

@@ -91,12 +91,13 @@ type Parser struct {
 	callDeltas         []chat.ToolCallDelta // those in deltas
 	spans              []Span
 	diagnostics        []Diagnostic
-	// text of the last diagnostic, while more of it may be dropped
-	dropped strings.Builder
-	read    int    // bytes written so far, the prefill included
-	raw     []byte // all of them, where incomplete calls become text
-	closed  bool
-	reason  chat.FinishReason // why the output ended
+	// text of the last diagnostic, while more of it may be dropped, and where that would come
+	dropped   strings.Builder
+	droppedTo int
+	read      int    // bytes written so far, the prefill included
+	raw       []byte // all of them, where incomplete calls become text
+	closed    bool
+	reason    chat.FinishReason // why the output ended
 
 	text textState
 	call *call
@@ -248,25 +249,27 @@ func (p *Parser) Prefill() int { return p.place(len(p.out.Prefill)) }
 // Held returns how many of the bytes read last have gone into no delta because later bytes decide
 // their meaning, and the reason in words for people; 0 and "" where nothing is held.
 func (p *Parser) Held() (n int, why string) {
+	read := p.place(p.read)
 	switch c := p.call; {
 	case p.closed:
 		return 0, ""
 	case p.m.Held() > 0:
-		n, why = p.m.Held(), "a marker or a call may begin here"
-	case c != nil && !c.announced && c.off < p.read:
-		return p.read - c.off, "a call begins here; its name or its id is still to come"
+		n, why = read-p.place(p.read-p.m.Held()), "a marker or a call may begin here"
+	case c != nil && !c.announced:
+		n, why = read-p.place(c.off), "a call begins here; its name or its id is still to come"
 	case c != nil && c.inValue && len(c.value) > 0:
 		return len(c.value), "a value that is not complete: its type, or where it ends, is open"
 	}
 	if len(p.text.runs) > 0 {
-		if from := p.text.runs[0].Off; p.read-from > n {
-			if n == 0 {
-				why = "white space, which belongs to a marker if one follows"
-			}
-			n = p.read - from
+		if n == 0 {
+			why = "white space, which belongs to a marker if one follows"
 		}
+		n = read - p.place(p.text.runs[0].Off) // before all else that is held
 	}
-	return min(n, p.read-p.Prefill()), why
+	if n = min(n, read-p.Prefill()); n == 0 {
+		why = ""
+	}
+	return n, why
 }
 
 // take translates the events of the last step.

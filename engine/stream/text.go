@@ -193,9 +193,6 @@ func (p *Parser) endText() {
 
 // emitText makes text part of the message.
 func (p *Parser) emitText(text []byte, off int) {
-	if len(text) == 0 {
-		return
-	}
 	d := p.last()
 	if p.text.kind == codegen.Reasoning {
 		p.cover(off, off+len(text), ClassReasoning)

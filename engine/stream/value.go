@@ -23,7 +23,7 @@ func (c *call) addValue(text []byte) {
 // value's.
 func (c *call) flushValue(all bool, before string) {
 	v := c.value
-	if c.fresh && !c.verbatim {
+	if c.fresh {
 		n := 0
 		for n < len(v) && n < len(c.info.After) && v[n] == c.info.After[n] {
 			n++
