@@ -360,7 +360,7 @@ func (n *normalizer) others(kw *keywords, names []string, nodes [][]*node) {
 		}
 		matched := false
 		for _, p := range kw.patternProperties {
-			if ok, err := p.pattern.Match(name); ok && err == nil {
+			if ok, _ := p.pattern.Match(name); ok {
 				nodes[i], matched = append(nodes[i], p.schema), true
 			}
 		}

@@ -240,10 +240,7 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 		kw.about |= String
 	case "format":
 		if text, ok := formats[v.Text()]; ok {
-			p, err := ParsePattern(text)
-			if err != nil {
-				panic(err) // the table above is ours
-			}
+			p, _ := ParsePattern(text) // the table is ours
 			kw.format = v.Text()
 			kw.patterns = append(kw.patterns, p)
 			kw.about |= String
@@ -513,14 +510,12 @@ func (r *reader) bound(kw *keywords, key string, v ordered.Value, at *path) {
 	}
 }
 
-// tighter returns the stricter of two bounds, either of which may be nil. A bound without a value
+// tighter returns the stricter of two bounds, the first of which may be nil. A bound without a value
 // is draft 4's flag, which makes the other one exclusive.
 func tighter(a, b *Bound, lower bool) *Bound {
 	switch {
 	case a == nil:
 		return b
-	case b == nil:
-		return a
 	case a.Value == nil || b.Value == nil:
 		value := a.Value
 		if value == nil {

@@ -155,7 +155,7 @@ func (p *patternParser) parse() (root *Node, err error) {
 
 func invalidUTF8(s string) int {
 	for i, r := range s {
-		if _, n := utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && n == 1 {
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
 			return i
 		}
 	}
@@ -335,7 +335,7 @@ func (p *patternParser) atom() (*Node, []branch) {
 // (the brace is a character then).
 func (p *patternParser) counts(off int) (lo, hi, n int) {
 	end := strings.IndexByte(p.text[off:], '}')
-	if end < 0 || p.text[off] != '{' {
+	if end < 0 {
 		return 0, 0, 0
 	}
 	first, second, comma := strings.Cut(p.text[off+1:off+end], ",")
@@ -438,9 +438,6 @@ func (p *patternParser) class(start int) []CharRange {
 func (p *patternParser) classAtom() ([]CharRange, bool) {
 	start := p.pos
 	r, n := utf8.DecodeRuneInString(p.text[p.pos:])
-	if n == 0 {
-		p.fail(start, "a [ without its ]")
-	}
 	p.pos += n
 	if r == '\\' {
 		return p.escape(start, true)
@@ -528,7 +525,7 @@ func (p *patternParser) escape(start int, inClass bool) ([]CharRange, bool) {
 	switch {
 	case r >= '1' && r <= '9', r == 'k':
 		p.unsupported(start, "a back reference")
-	case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+	case r < utf8.RuneSelf && unicode.IsLetter(r):
 		p.fail(start, `an unknown escape \%c`, r)
 	}
 	return single(r)

@@ -232,7 +232,7 @@ func (s *Schema) IsFree(t TypeSet) bool {
 	}
 	switch t {
 	case String:
-		return s.MinLength == 0 && s.MaxLength < 0 && len(s.Patterns) == 0 && s.Format == ""
+		return s.MinLength == 0 && s.MaxLength < 0 && len(s.Patterns) == 0
 	case Number, Integer:
 		return s.Minimum == nil && s.Maximum == nil
 	case Array:
@@ -324,7 +324,7 @@ func (s *Schema) Field(name string) (*Schema, bool) {
 	for _, leaf := range leaves {
 		found := false
 		for _, p := range leaf.PatternProperties {
-			if ok, err := p.Pattern.Match(name); ok && err == nil {
+			if ok, _ := p.Pattern.Match(name); ok {
 				schemas, found = append(schemas, p.Schema), true
 			}
 		}
@@ -511,13 +511,8 @@ func (s *Schema) describe(b *strings.Builder, open map[*Schema]bool) {
 
 // decimal prints a bound as it would be written.
 func decimal(r *big.Rat) string {
-	if r.IsInt() {
-		return r.Num().String()
-	}
-	if n, exact := r.FloatPrec(); exact {
-		return r.FloatString(n)
-	}
-	return r.RatString()
+	n, _ := r.FloatPrec() // exact, since it was written so
+	return r.FloatString(n)
 }
 
 // maxExponent bounds the decimal exponent of a number that is expanded, so that 1e999999999 costs

@@ -30,6 +30,10 @@ func parse(t testing.TB, text string) *schema.Schema {
 }
 
 func TestTypes(t *testing.T) {
+	var defs string // more than are looked up one by one
+	for i := range 20 {
+		defs += fmt.Sprintf(`"k%[1]d": {"const": %[1]d}, `, i)
+	}
 	for _, tt := range []struct {
 		schema, types, text string
 	}{
@@ -120,6 +124,12 @@ func TestTypes(t *testing.T) {
 		{`{"$ref": "#/anyOf/1", "anyOf": [true, {"type": "null"}]}`, "null", "null or null"},
 		{`{"properties": {"a": {"$ref": "#/prefixItems/1"}}, "prefixItems": [true, {"type": "null"}]}`, "array|object", "array|object [any, null] {a?: null}"},
 		{`{"anyOf": [{"properties": {"a": {"$ref": "#"}}}, {"type": "null"}]}`, "null|object", "object {a?: ...} or null"},
+		{`{"anyOf": [{"$ref": "#/$defs/n"}, {"$ref": "#/$defs/n", "maxProperties": 2}], "$defs": {"n": {"anyOf": [{"minProperties": 1}, {"required": ["a"]}]}}}`, "object",
+			"object properties 1.. or object {a: any} or object properties 1..2 or object properties ..2 {a: any}"},
+		{`{"properties": {"a": {"$ref": "#/$defs/n"}, "b": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"$ref": "#/$defs/m", "anyOf": [{"minLength": 1}, {"minLength": 2}], "maxLength": 7}, "m": {"pattern": "a"}}}`, "object",
+			"object {a?: string /a/ length 1..7 or string /a/ length 2..7, b?: string /a/ length 1..7 or string /a/ length 2..7}"},
+		{`{"$ref": "#/$defs/k9", "$defs": {` + defs + `"z": {"properties": {"a": {"$ref": "#/$defs/k1"}, "b": {"$ref": "#/$defs/k2"}}}}}`, "integer", "one of 9"},
+		{`{"properties": {"a": {"$ref": "#/$defs/k1"}, "b": {"$ref": "#/$defs/k2"}, "c": {"$ref": "#/many/k3"}}, "$defs": {` + defs + `"z": {}}, "many": {` + defs + `"z": {}}}`, "object", "object {a?: one of 1, b?: one of 2, c?: one of 3}"},
 		{`{"additionalProperties": {"$ref": "#"}}`, "object", "object {*: ...}"},
 		{`{"type": "string", "minLength": 1, "oneOf": [{"type": "string"}, {"type": "string", "maxLength": 4}]}`, "string", "string length 1.. or string length 1..4"},
 	} {
@@ -214,6 +224,11 @@ func TestValidate(t *testing.T) {
 		{`{"type": "string", "enum": [1]}`, `"a"`, "expected one of , found \"a\""},
 		{`{"not": {}, "type": "string", "allOf": [{"type": "null"}]}`, `"a"`, "no value is allowed here, found \"a\""},
 		{`{"enum": [1, 2, 3], "properties": {}}`, `3`, ""},
+		{`{"minLength": 3, "maxLength": 2}`, `"abc"`, `no value is allowed here, found "abc"`},
+		{`{"anyOf": [{"type": "object", "required": ["a"]}, {"properties": {"b": {"type": "null"}}}]}`, `{"b": 1}`, "b: expected null, found 1"},
+		{`{"properties": {"a": {"enum": [1]}, "b": {"enum": [2]}}}`, `{"a": 1, "b": 2}`, ""},
+		{`{"format": "duration"}`, `"P1D"`, ""}, {`{"format": "time"}`, `"12:00:00Z"`, ""}, {`{"format": "date-time"}`, `"2020-01-02T12:00:00Z"`, ""},
+		{`{"format": "ipv4"}`, `"1.2.3.400"`, `expected a ipv4, found "1.2.3.400"`}, {`{"format": "uuid"}`, `"x"`, `expected a uuid, found "x"`},
 		{`{"anyOf": [{"const": 1}, {"const": 2}]}`, `2`, ""},
 		{`{"anyOf": [{"properties": {"a": {"properties": {"b": {"type": "null"}}}}}, {"properties": {"a": {"type": "null"}}}]}`, `{"a": {"b": 1}}`, "a.b: expected null, found 1"},
 		{`{"anyOf": [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]}`, `{}`, "expected object {a: any} or object {b: any}, found {}"},
@@ -431,6 +446,9 @@ func TestPatternErrors(t *testing.T) {
 		{`\x1`, "an escape without its hexadecimal digits at byte 0 of the pattern"},
 		{`[]`, "a character class that no character is in at byte 0 of the pattern"},
 		{"a\xff", "a byte that is not UTF-8 at byte 1 of the pattern"},
+		{"\ufffd\xff", "a byte that is not UTF-8 at byte 3 of the pattern"},
+		{"^(a|b)(^c)", "an anchor inside a group that is not the whole pattern at byte 6 of the pattern"},
+		{"^x(^c)", "an anchor inside a group that is not the whole pattern at byte 2 of the pattern"},
 		{`(?=a)`, "look-around at byte 0 of the pattern"},
 		{`(a)\1`, "a back reference at byte 3 of the pattern"},
 		{`a^b`, "an anchor ^ that is not at the beginning at byte 1 of the pattern"},
@@ -570,6 +588,13 @@ func TestLenient(t *testing.T) {
 		{`{"type": "file"}`, "any", `unknown type "file", read as any; the types are string, number, integer, boolean, null, array and object`},
 		{`{"$ref": "https://example.com/s"}`, "any", `"https://example.com/s" is read as any value: only references inside the document, such as #/$defs/name, are supported`},
 		{`{"$ref": "#/$defs/x"}`, "any", `"#/$defs/x" is read as any value: it leads nowhere, there is no $defs`},
+		{`{"required": true}`, "any", `a boolean means nothing here; required is a list of names`},
+		{`{"$ref": "#/items/2", "items": [{}, {}]}`, "array", `"#/items/2" is read as any value: it leads nowhere, there is no items.2`},
+		{`{"$ref": "#/items/-1", "items": [{}, {}]}`, "array", `"#/items/-1" is read as any value: it leads nowhere, there is no items.-1`},
+		{`{"$ref": "#/a%"}`, "any", `"#/a%" is read as any value: it leads nowhere, there is no a%`},
+		{`{"$ref": "#/a%4"}`, "any", `"#/a%4" is read as any value: it leads nowhere, there is no a%4`},
+		{`{"$ref": "#/a%zz"}`, "any", `"#/a%zz" is read as any value: it leads nowhere, there is no a%zz`},
+		{`{"$ref": "#/a%41/1"}`, "any", `"#/a%41/1" is read as any value: it leads nowhere, there is no aA`},
 		{`{"$ref": "#x"}`, "any", `"#x" is read as any value: anchors are not supported; write a path such as #/$defs/name`},
 	} {
 		s := parse(t, tt.schema)
