@@ -75,9 +75,8 @@ func unescapePython(s string) string {
 			return string(rune(n))
 		}
 	case '0', '1', '2', '3', '4', '5', '6', '7':
-		if n, err := strconv.ParseUint(s[1:], 8, 32); err == nil {
-			return string(rune(n))
-		}
+		n, _ := strconv.ParseUint(s[1:], 8, 32) // one to three octal digits
+		return string(rune(n))
 	}
 	return s
 }

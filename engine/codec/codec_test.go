@@ -131,6 +131,8 @@ func TestLiteral(t *testing.T) {
 	object, hold := codec.Syntax{Object: true}, codec.Syntax{Hold: true}
 	dict := codec.Syntax{Bare: true, Token: `<|"|>`, Object: true}
 	words := codec.Syntax{Bare: true, Token: `<|"|>`, Object: true, Words: true, Until: "<end|>"}
+	plain, marked := codec.Syntax{Bare: true, Object: true, Words: true}, codec.Syntax{Marked: true}
+	space, long := strings.Repeat(" ", 300), strings.Repeat("k", 300)
 	table := []struct {
 		syntax codec.Syntax
 		in     string
@@ -173,6 +175,55 @@ func TestLiteral(t *testing.T) {
 		{words, `{a:light<end|>{b:1}`, `{"a":"light`, `<end|>{b:1}`, peg.Fail},
 		{words, `{a:li`, `{"a":"li`, ``, peg.Fail},
 		{words, `{a:tru`, `{"a":tru`, ``, peg.Fail},
+		{lenient, "{\"a\"\n\t:\r\n [ ]}", "{\"a\"\n\t:\r\n [ ]}", ``, peg.Match},
+		{lenient, `{"a" ; 1}`, `{"a" `, `; 1}`, peg.Fail},
+		{lenient, `[1,` + space + `]`, `[1,` + space, `]`, peg.Fail},
+		{lenient, `[1,` + space[:200] + `]`, `[1` + space[:200] + `]`, ``, peg.Match},
+		{lenient, `{"a": 1,,}`, `{"a": 1,`, `,}`, peg.Fail},
+		{lenient, `{,}`, `{`, `,}`, peg.Fail},
+		{lenient, `["\u00g0", "\u0g00", "\u00e", '\u00eg']`, `["\\u00g0", "\\u0g00", "\\u00e", "\\u00eg"]`, ``, peg.Match},
+		{lenient, `'\8\18\129\400\x4g\U0011FFFF\N'`, `"\\8\u00018\n9Ā\\x4g\\U0011FFFF\\N"`, ``, peg.Match},
+		{lenient, `'\x4`, `"\x4`, ``, peg.Fail},
+		{lenient, `'\U0001F`, `"\U0001F`, ``, peg.Fail},
+		{lenient, `'\12`, `"\n`, ``, peg.Fail},
+		{lenient, `'a\`, `"a\`, ``, peg.Fail},
+		{lenient, `"""a"b"""`, `"a\"b"`, ``, peg.Match},
+		{lenient, `'''a`, `"a`, ``, peg.Fail},
+		{lenient, `''x`, `""`, `x`, peg.Match},
+		{lenient, `'`, `"`, ``, peg.Fail},
+		{lenient, `-x`, `-`, `x`, peg.Fail},
+		{lenient, `1.x`, `1.`, `x`, peg.Fail},
+		{lenient, `1E-x`, `1E-`, `x`, peg.Fail},
+		{lenient, `0.5.1`, `0.5`, `.1`, peg.Match},
+		{lenient, `{1.5: 2}`, `{"1.5": 2}`, ``, peg.Match},
+		{lenient, `{1`, `{"1`, ``, peg.Fail},
+		{hold, strings.Repeat("1", 300), strings.Repeat("1", 300), ``, peg.Match},
+		{hold, `1.5e`, ``, `1.5e`, peg.Fail},
+		{hold, `12.`, ``, `12.`, peg.Fail},
+		{hold, `-`, ``, `-`, peg.Fail},
+		{strict, `(1)`, ``, `(1)`, peg.Fail},
+		{strict, `{"a": 1,}`, `{"a": 1,`, `}`, peg.Fail},
+		{strict, `{1: 2}`, `{`, `1: 2}`, peg.Fail},
+		{dict, `{` + long + `:1}`, `{"` + long + `":1}`, ``, peg.Match},
+		{dict, `{k` + space + `:1}`, `{"k"` + space + `:1}`, ``, peg.Match},
+		{dict, `{k` + space + `x:1}`, `{"k"` + space, `x:1}`, peg.Fail},
+		{dict, `{k `, `{"k" `, ``, peg.Fail},
+		{dict, "{k\xc3", "{\"k\ufffd", ``, peg.Fail},
+		{dict, `{k:<|"|>a<|`, `{"k":"a<|`, ``, peg.Fail},
+		{dict, `{k:<|x`, `{"k":`, `<|x`, peg.Fail},
+		{dict, `{<|"`, `{<|"`, ``, peg.Fail},
+		{words, `{a:b` + space + `c}`, `{"a":"b` + space + `c"}`, ``, peg.Match},
+		{words, `{a:1` + strings.Repeat("2", 300) + `}`, `{"a":1` + strings.Repeat("2", 300) + `}`, ``, peg.Match},
+		{words, `{a:true` + space + `}`, `{"a":true` + space + `}`, ``, peg.Match},
+		{words, `{a:b,` + space + `c:d}`, `{"a":"b,` + space + `c:d"}`, ``, peg.Match},
+		{words, `{a:b,` + long + `:d}`, `{"a":"b,` + long + `:d"}`, ``, peg.Match},
+		{words, `{a:b, `, `{"a":"b, `, ``, peg.Fail},
+		{words, `{a:b <end`, `{"a":"b `, `<end`, peg.Fail},
+		{words, `{a:[b(c), {d}]}`, `{"a":["b(c)", {"d"`, `}]}`, peg.Fail},
+		{words, `{a:1.5.2,b:-x,c:1.,d:<|e}`, `{"a":"1.5.2","b":"-x","c":"1.","d":"<|e"}`, ``, peg.Match},
+		{plain, `{a:<|"|>b c,d:e}`, `{"a":"<|\"|>b c","d":"e"}`, ``, peg.Match},
+		{marked, "{'a\xff<x>b\xff\xfec': \"\xff<x>\"}", "{\"a<x>b\ufffdc\": \"\xff<x>\"}", ``, peg.Match},
+		{marked, "{'a\xff", `{"a`, ``, peg.Fail},
 	}
 	for _, c := range table {
 		got, n, status := both(t, c.syntax.New(), c.in)
@@ -215,11 +266,13 @@ func TestLiteralDepth(t *testing.T) {
 
 func TestEmbedded(t *testing.T) {
 	for in, want := range map[string]string{
-		`"{\"a\": \"x\\n\\u00e9\"}" `: `{"a": "x\n\u00e9"}`,
-		`'{"a": 1}'`:                  `{"a": 1}`,
-		`"{\"\ud83d\ude00 é\": ''}" `: `{"😀 é": ""}`,
-		`"{'a': (1, None),} \n" `:     `{"a": [1, null]}`,
-		`"{\"\udda9c\": '\uD83D'}"`:   `{"\udda9c": "\uD83D"}`,
+		`"{\"a\": \"x\\n\\u00e9\"}" `:               `{"a": "x\n\u00e9"}`,
+		`'{"a": 1}'`:                                `{"a": 1}`,
+		`"{\"\ud83d\ude00 é\": ''}" `:               `{"😀 é": ""}`,
+		`"{'a': (1, None),} \n" `:                   `{"a": [1, null]}`,
+		`"{\"\udda9c\": '\uD83D'}"`:                 `{"\udda9c": "\uD83D"}`,
+		`'{"a": 1} '`:                               `{"a": 1}`,
+		`'{"\x41\q\101\7\777\U00110000\v\'\8": 1}'`: `{"A\\qA\u0007ǿ\\U00110000\u000b'\\8": 1}`,
 	} {
 		if got, _, status := both(t, codec.Embedded{}.New(), in); got != want ||
 			status != peg.Match {
@@ -228,6 +281,12 @@ func TestEmbedded(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		`"{\"a\": tr`:      `{"a": `,
+		``:                 ``,
+		`{}`:               ``,
+		`'{"a": 1}`:        `{"a": 1}`,
+		`'{"a": "\'`:       `{"a": "'`,
+		`"{\"a\": 1, \`:    `{"a": 1`,
+		"'{\"a\": \"\xc3":  `{"a": "`,
 		`"\n{\n"name": 1`:  "\n{\n",
 		`"{\"a\" x}"`:      `{"a" `,
 		`"{\"a\": 1} x"`:   `{"a": 1}`,
@@ -243,6 +302,7 @@ func TestEmbedded(t *testing.T) {
 func TestNested(t *testing.T) {
 	tags := codec.Tags{Open: "~<", Mid: ">", Close: "~</", CloseMid: ">", ItemOpen: "~<item>",
 		ItemClose: "~</item>"}
+	space := strings.Repeat(" ", 300)
 	table := []struct{ schema, in, want, rest string }{
 		{`{"type": "integer"}`, `42~</n>`, `42`, `~</n>`},
 		{`{"type": "string"}`, `a ~< "b"~</n>`, `"a ~< \"b\""`, `~</n>`},
@@ -253,6 +313,19 @@ func TestNested(t *testing.T) {
 		{`{}`, `~<a>~<item>1~</item>~<item>x~</item>~</a>~</n>`, `{"a": [1, "x"]}`, `~</n>`},
 		{`{}`, `plain~</n>`, `"plain"`, `~</n>`},
 		{`{}`, `~</n>`, `""`, `~</n>`},
+		{`{"type": ["object", "null"]}`, `null~</n>`, `null`, `~</n>`},
+		{`{}`, space + `x~</n>`, `"` + space + `x"`, `~</n>`},
+		{`{}`, `~<a>1~</a>~<a>[2~</a>~</n>`, `{"a": [1, "[2"]}`, `~</n>`},
+		{`{"type": "array", "items": {"type": "integer"}}`, `[1, 2]~</n>`, `[1, 2]`, `~</n>`},
+		{`{"type": "array"}`, `~<a>1~</a>~</n>`, `"~<a>1"`, `~</a>~</n>`},
+		{`{"type": "string"}`, `~</n>`, `""`, `~</n>`},
+		{`{"type": "string"}`, "a\xc3", "\"a\ufffd\"", ``},
+		{`{"properties": {"l": {"type": ["array", "null"]}}, "type": "object"}`, `~<l>null~</l>~</n>`, `{"l": null}`, `~</n>`},
+		{`{"properties": {"l": {"type": ["array", "null"]}}, "type": "object"}`, `~<l>1~</l>~</n>`, `{"l": [1]}`, `~</n>`},
+		{`{"properties": {"l": {"type": "array"}}, "type": "object"}`, `~<l>null~</l>~</n>`, `{"l": [null]}`, `~</n>`},
+		{`{"properties": {"l": {"type": ["array", "integer"]}}, "type": "object"}`, `~<l>1~</l>~</n>`, `{"l": 1}`, `~</n>`},
+		{`{"properties": {"l": {"type": "array"}}, "type": "object"}`, `~<l>~<item>1~</item>~</l>~<l>~</l>~<l>2~</l>~</n>`, `{"l": [[1], [], 2]}`, `~</n>`},
+		{`{"properties": {"l": {"type": "array", "items": {"type": "integer"}}}, "type": "object"}`, `~<l>~<item>1~</item>~</l>~<l>~</l>~<l>2~</l>~</n>`, `{"l": [1, 2]}`, `~</n>`},
 		{`{"type": ["string", "object"]}`, `~<a>1~</a>~</n>`, `"~<a>1"`, `~</a>~</n>`},
 		{`{"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"max": {"type": "integer"}}}]}`, `~<max>5~</max>~</n>`, `{"max": 5}`, `~</n>`},
 	}
@@ -294,6 +367,8 @@ func TestDecode(t *testing.T) {
 		{`"q"`, schema.Integer, false, `"q"`},
 		{"many", schema.Integer, false, `"many"`},
 		{"", schema.AnyType, false, `""`},
+		{"\ufffd\xff", schema.String, false, "\"\ufffd\ufffd\""},
+		{"[01]", schema.AnyType, false, `"[01]"`},
 	} {
 		if got := string(codec.Decode(nil, c.text, codec.Values(c.types),
 			c.strict)); got != c.want {
@@ -314,7 +389,7 @@ func TestBalance(t *testing.T) {
 			t.Errorf("%s: got %q, %t; want %q", text, got, ok, want)
 		}
 	}
-	for _, text := range []string{`{"a"`, `{"a": `, `{"a": tru`, `{"a": 1, `} {
+	for _, text := range []string{`{"a"`, `{"a": `, `{"a": tru`, `{"a": 1, `, ``, `]`, `[}`, `{"a": [1]]`} {
 		if missing, ok := codec.Balance(text); ok {
 			t.Errorf("%s: mended with %q", text, missing)
 		}
@@ -326,10 +401,35 @@ func TestUnescape(t *testing.T) {
 		"a &lt;b&gt; &amp;amp; &quot;&#39;&apos;": `a <b> &amp; "''`,
 		"?x=1&copy=2&y&":                  "?x=1&copy=2&y&",
 		"&#x1F600;&#128512;&#xD800;&#;&;": "😀😀&#xD800;&#;&;",
+		"&#x110000;&#1114111;&lt&#XA9;":   "&#x110000;\U0010ffff&lt©",
 	} {
 		if got := codec.Unescape(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestNestedBroken has tags that break off, or of which one is too long.
+func TestNestedBroken(t *testing.T) {
+	tags := codec.Tags{Open: "~<", Mid: ">", Close: "~</", CloseMid: ">", ItemOpen: "~<item>",
+		ItemClose: "~</item>"}
+	long := strings.Repeat("k", 300)
+	for _, c := range []struct{ in, want, rest string }{
+		{`~`, ``, ``}, {`~<it`, ``, ``}, {`~<k`, `{`, ``}, {`~<item>1~</it`, `[1`, ``},
+		{`~<k>1~</k`, `{"k": 1`, ``}, {`~<a>1~</a>~`, `{"a": 1`, ``}, {`~<a>1~</a>x`, `{"a": 1`, `x`},
+		{`~<` + long, `{`, `~<` + long}, {`~<k>1~</` + long, `{"k": "1~</` + long + `"`, ``},
+		{strings.Repeat(`~<a>`, ordered.MaxDepth+1), strings.Repeat(`{"a": `, ordered.MaxDepth), `~<a>`},
+		{`~<a>1~</a>~<a>~<item>2`, `{"a": [1, [2`, ``}, {`~<a>1~</a>~<a>`, `{"a": [1, ""`, ``},
+	} {
+		typ := &codec.NestedType{Tags: tags, Schema: schema.Any()}
+		got, n, status := both(t, typ.New(), c.in)
+		if got != c.want || c.in[n:] != c.rest || status != peg.Fail {
+			t.Errorf("%.40q: got %.60s, rest %.40q, %v; want %.60s, rest %.40q", c.in, got, c.in[n:],
+				status, c.want, c.rest)
+		}
+	}
+	if n, text := codec.Entity(""); n != 0 || text != "" {
+		t.Errorf("an entity in nothing: %d, %q", n, text)
 	}
 }
 

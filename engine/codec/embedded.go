@@ -94,7 +94,10 @@ func (e *embedded) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) 
 			var n int
 			if e.text, n = ordered.AppendUnescaped(e.text[:0], string(rest)); n == 0 {
 				n = min(2, len(rest))
-				e.text = append(e.text, unescapePython(string(rest[:n]))...)
+				e.text = append(e.text, rest[:n]...)
+				if n == 2 && !isDigit(rest[1]) { // an octal number is the object's scanner's to read
+					e.text = append(e.text[:0], unescapePython(string(rest[:n]))...)
+				}
 			}
 			// half of a pair has no bytes of its own; the object's JSON has it as the same escape
 			if !utf8.Valid(e.text) {

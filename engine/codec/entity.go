@@ -51,8 +51,7 @@ func Entity(s string) (n int, text string) {
 		if digits, ok = strings.CutPrefix(strings.ToLower(digits), "x"); ok {
 			base = 16
 		}
-		if r, err := strconv.ParseUint(digits, base, 32); err == nil && utf8.ValidRune(rune(r)) &&
-			r <= utf8.MaxRune {
+		if r, err := strconv.ParseUint(digits, base, 32); err == nil && utf8.ValidRune(rune(r)) {
 			return end + 1, string(rune(r))
 		}
 	}

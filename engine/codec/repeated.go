@@ -31,7 +31,8 @@ func (r *Repeated) Add(text []byte) { r.json = append(r.json, text...) }
 func (r *Repeated) Append(dst []byte, s *schema.Schema, whole bool) []byte {
 	isArray := func(value []byte) bool { return bytes.HasPrefix(value, []byte("[")) }
 	defer func() { *r = Repeated{json: r.json[:0], ends: r.ends[:0]} }()
-	if len(r.ends) == 0 && (!whole || isArray(r.json) || s.Types()&^schema.Null != schema.Array) {
+	if len(r.ends) == 0 && (!whole || isArray(r.json) || s.Types() != schema.Array &&
+		(s.Types() != schema.Array|schema.Null || string(r.json) == "null")) {
 		return append(dst, r.json...)
 	}
 	flat := s.Item().Types()&schema.Array == 0
