@@ -12,13 +12,12 @@ import (
 // schema allows nothing but strings (E21 T11). Null stays: it is no text. How the JSON is cut does
 // not matter. The JSON before a scalar is read only once the scalar comes.
 type quoter struct {
-	read   int            // bytes of the written JSON that were read
-	stack  []container    // what is open, the innermost last; the first stands for none
-	value  *schema.Schema // of the value that comes next; nil where nothing is known of it
-	keyed  bool           // a key comes next
-	key    []byte         // of the member at hand, as JSON without its quotes
-	state  quoterState
-	escape bool // a backslash precedes
+	read  int            // bytes of the written JSON that were read
+	stack []container    // what is open, the innermost last; the first stands for none
+	value *schema.Schema // of the value that comes next; nil where nothing is known of it
+	keyed bool           // a key comes next
+	key   []byte         // of the member at hand, as JSON without its quotes
+	state quoterState
 }
 
 // container is an object or array that is open.
@@ -89,9 +88,10 @@ func (q *quoter) advance(text string) (n int, quote bool) {
 // endsScalar reports whether a byte of JSON ends a number or a word before it.
 func endsScalar(c byte) bool { return c == ',' || c == ']' || c == '}' || isSpace(c) }
 
-// skip returns how much of a text belongs to the string at hand, with the quote that ends it.
+// skip returns how much of a text belongs to the string at hand, with the quote that ends it. No
+// text ends inside an escape sequence, unless nothing follows.
 func (q *quoter) skip(text string) int {
-	for at := 0; ; q.escape = false {
+	for at := 0; ; {
 		end, found := len(text), false
 		if n := strings.IndexByte(text[at:], '"'); n >= 0 {
 			end, found = at+n, true
@@ -100,18 +100,14 @@ func (q *quoter) skip(text string) int {
 		for slashes > at && text[slashes-1] == '\\' {
 			slashes--
 		}
-		escape := (end-slashes)%2 == 1
-		if slashes == 0 && q.escape {
-			escape = !escape
-		}
 		switch {
-		case found && escape:
+		case found && (end-slashes)%2 == 1:
 			at = end + 1
 			continue
 		case q.state == inKey:
 			q.key = append(q.key, text[:end]...)
 		}
-		if q.escape = escape; found {
+		if found {
 			q.state = betweenValues
 			return end + 1
 		}

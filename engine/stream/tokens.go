@@ -80,13 +80,9 @@ func (p *Parser) appendText(dst, text []byte) []byte {
 // note remembers where a text for the machine, from a place on, has a byte that the output has not.
 func (p *Parser) note(text string, off int) {
 	for i := 0; p.tokens && i < len(text); i++ {
-		if text[i] != tokenMark {
-			continue
+		if text[i] == tokenMark {
+			p.marks = append(p.marks, off+i)
 		}
-		if i+1 < len(text) && text[i+1] == escaped {
-			i++
-		}
-		p.marks = append(p.marks, off+i)
 	}
 }
 

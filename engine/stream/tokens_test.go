@@ -42,7 +42,7 @@ func byTokens(t *testing.T, form, prefill string, more stream.Options) *stream.P
 	o := usual(prefill)
 	plain := generate(t, formNamed(t, form), o)
 	o.Literal = func(text string) string { return v.Mark(text, codegen.TokenMark) }
-	o.Prefill = strings.ReplaceAll(v.Mark(prefill, codegen.TokenMark), "~", codegen.TokenMark+"\x00")
+	o.Prefill = o.Literal(prefill)
 	more.Tokens = &stream.Tokens{Output: generate(t, formNamed(t, form), o), Vocabulary: v}
 	return more.NewParser(plain)
 }
@@ -63,6 +63,8 @@ func TestTokens(t *testing.T) {
 			message("x\xffy", call("", "get", `{"city": "</tool_call></tool_call>z"}`)), "[]"},
 		{"json in tag", "", []string{"@<tool_call>", get, "@<tool_call>", "@</think>", `"}}`, "@</tool_call>", "@<|im_end|>"},
 			message("", call("", "get", `{"city": "<tool_call></think>"}`)), "[]"},
+		{"json in tag", "", []string{"@<tool_call>", `{"name": "get", "arguments": {'any': 'it\'s', "city": "a`, "@</think>", "b\xffc\"}}", "@</tool_call>"},
+			message("", call("", "get", `{"any": "it's", "city": "a</think>b`+"\xffc\"}")), "[]"},
 		{"json in tag", "", []string{"So.", "@<|im_end|>", "more\xff\xff"}, message("So.more\xff\xff"),
 			"[byte 13: after-end: text follows the end of the turn; it is content]"},
 		{"json in tag", "", []string{"<|im_end|>", "@<tool_call>", `{"name": "nobody"}`, "@</tool_call>"},
