@@ -6,6 +6,25 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
+func TestIDsCheck(t *testing.T) {
+	for _, tt := range []struct {
+		ids  format.IDs
+		want string
+	}{
+		{format.IDs{Characters: "a b"}, "expected characters such as 0-9A-Za-z, found ' '"},
+		{format.IDs{Characters: "é"}, "expected characters such as 0-9A-Za-z, found 'Ã'"},
+		{format.IDs{Characters: "a]"}, "expected characters such as 0-9A-Za-z, found ']'"},
+		{format.IDs{Characters: "z-a"}, "the range z-a is backwards"},
+		{format.IDs{Min: -1}, "no id has -1 characters at least and 0 at most"},
+		{format.IDs{Max: -1}, "no id has 0 characters at least and -1 at most"},
+		{format.IDs{Min: 3, Max: 2}, "no id has 3 characters at least and 2 at most"},
+	} {
+		if err := tt.ids.Check(); err == nil || err.Error() != tt.want {
+			t.Errorf("%+v: %v, want %s", tt.ids, err, tt.want)
+		}
+	}
+}
+
 func TestIDs(t *testing.T) {
 	for _, tt := range []struct {
 		ids      format.IDs

@@ -120,6 +120,23 @@ func TestParseErrors(t *testing.T) {
 		{"not_utf8", "root ::= \"a\xff\"", "<input>:1:12: the byte 0xFF is not UTF-8"},
 		{"token", "root ::= <a", "<input>:1:10: expected a token such as <name> or <[123]>"},
 		{"token_number", "root ::= <[x]>", "<input>:1:10: expected a token's number as in <[123]>"},
+		{"token_open", "root ::= <a\n>", "<input>:1:10: expected a token such as <name> or <[123]>"},
+		{"token_none", "root ::= !a", "<input>:1:10: expected a token such as <name> or <[123]>"},
+		{"token_empty", "root ::= <>", "<input>:1:10: expected a token such as <name> or <[123]>"},
+		{"token_bracket", "root ::= <[7>", "<input>:1:10: expected a token's number as in <[123]>"},
+		{"escape_large", `root ::= "\U00110000"`, "<input>:1:11: U+110000 is not a character"},
+		{"escape_sign", `root ::= "\x+1"`, "<input>:1:11: expected 2 hexadecimal digits after \\x"},
+		{"class_cut", "root ::= [a\\", "<input>:1:12: unknown escape"},
+		{"class_open_range", "root ::= [a-", "<input>:1:10: this character class has no closing ]"},
+		{"class_bad_range", "root ::= [a-\xff]", "<input>:1:13: the byte 0xFF is not UTF-8"},
+		{"plus", "root ::= +", "<input>:1:10: expected an element before the repetition +"},
+		{"question", "root ::= ?", "<input>:1:10: expected an element before the repetition ?"},
+		{"braces", "root ::= {2}", "<input>:1:10: expected an element before the repetition {"},
+		{"line_end", "root\n", "<input>:1:5: expected ::= after the rule name root, found the end of the line"},
+		{"carriage_return", "root\r\n", "<input>:1:5: expected ::= after the rule name root, found the end of the line"},
+		{"underscore_first", "root_ ::= \"a\"", "<input>:1:5: a rule's name may not contain an underscore"},
+		{"comment", "# a comment and nothing else", "<input>:1:1: there is no rule named root; it is where a grammar starts"},
+		{"many_repetitions", "root ::= \"a\"" + strings.Repeat("{2}", 300), "<input>:1:616: repetitions nest deeper than 200 levels"},
 		{"rule_in_rule", "root ::= \"a\" b ::= \"c\"", "<input>:1:14: rule b begins inside rule root"},
 		{"deep", "root ::= " + strings.Repeat("(", 300), "<input>:1:211: groups nest deeper than 200 levels"},
 	} {
@@ -419,6 +436,97 @@ func TestBrief(t *testing.T) {
 	}
 }
 
+// TestValidate checks grammars that no text has been read from.
+func TestValidate(t *testing.T) {
+	lit := gbnf.Element{Kind: gbnf.Literal, Text: "a"}
+	rule := func(e ...gbnf.Element) []gbnf.Rule { return []gbnf.Rule{{Name: "root", Alts: []gbnf.Alternate{e}}} }
+	deep := lit
+	for range gbnf.MaxNesting + 2 {
+		deep = gbnf.Element{Kind: gbnf.Group, Alts: []gbnf.Alternate{{deep}}}
+	}
+	one := []gbnf.Alternate{{lit}}
+	for _, tt := range []struct {
+		rules []gbnf.Rule
+		want  string
+	}{
+		{rule(lit), ""},
+		{append(rule(lit), gbnf.Rule{Name: "a_b", Alts: one}), `rule name "a_b": expected ASCII letters, digits and hyphens`},
+		{append(rule(lit), gbnf.Rule{Name: "", Alts: one}), `rule name "": expected ASCII letters, digits and hyphens`},
+		{append(rule(lit), gbnf.Rule{Name: "{", Alts: one}), `rule name "{": expected ASCII letters, digits and hyphens`},
+		{append(rule(lit), rule(lit)...), "rule root is defined twice"},
+		{append(rule(lit), gbnf.Rule{Name: "x"}), "rule x has no alternatives"},
+		{rule(deep), "rule root: groups nest deeper than 200 levels"},
+		{rule(gbnf.Element{Kind: gbnf.Literal, Text: "\xff"}), `rule root: literal "\xff" is not UTF-8`},
+		{rule(gbnf.Element{Kind: gbnf.Class}), "rule root: a character class is empty"},
+		{rule(gbnf.Element{Kind: gbnf.Class, Ranges: []gbnf.Range{{Lo: 'b', Hi: 'a'}}}), "rule root: the range from U+0062 to U+0061 is not in order"},
+		{rule(gbnf.Element{Kind: gbnf.Class, Ranges: []gbnf.Range{{Lo: 'b', Hi: 0x110000}}}), "rule root: the range from U+0062 to U+110000 is not in order"},
+		{rule(gbnf.Element{Kind: gbnf.Class, Ranges: []gbnf.Range{{Lo: -1, Hi: 'a'}}}), "rule root: the range from U+-001 to U+0061 is not in order"},
+		{rule(gbnf.Element{Kind: gbnf.Token, ID: -1}), `rule root: token "", number -1: expected a text such as <name> or a number from 0`},
+		{rule(gbnf.Element{Kind: gbnf.Token, Text: "<a"}), `rule root: token "<a", number 0: expected a text such as <name> or a number from 0`},
+		{rule(gbnf.Element{Kind: gbnf.Token, Text: "a>>"}), `rule root: token "a>>", number 0: expected a text such as <name> or a number from 0`},
+		{rule(gbnf.Element{Kind: gbnf.Token, Text: "<a>>"}), `rule root: token "<a>>", number 0: expected a text such as <name> or a number from 0`},
+		{rule(gbnf.Element{Kind: gbnf.Token, Text: "<\n>"}), `rule root: token "<\n>", number 0: expected a text such as <name> or a number from 0`},
+		{rule(gbnf.Element{Kind: gbnf.Token, Text: "<\xff>"}), `rule root: token "<\xff>", number 0: expected a text such as <name> or a number from 0`},
+		{rule(gbnf.Element{Kind: gbnf.Token, Text: "<a>"}), ""},
+		{rule(gbnf.Element{Kind: gbnf.Repeat, Min: -1, Max: 2, Alts: one}), "rule root: repetition {-1,2}: expected counts in order, at most 1000000000"},
+		{rule(gbnf.Element{Kind: gbnf.Repeat, Min: gbnf.MaxCount + 1, Max: gbnf.Unlimited, Alts: one}), "rule root: repetition {1000000001,-1}: expected counts in order, at most 1000000000"},
+		{rule(gbnf.Element{Kind: gbnf.Repeat, Max: gbnf.MaxCount + 1, Alts: one}), "rule root: repetition {0,1000000001}: expected counts in order, at most 1000000000"},
+		{rule(gbnf.Element{Kind: gbnf.Repeat, Min: 2, Max: 1, Alts: one}), "rule root: repetition {2,1}: expected counts in order, at most 1000000000"},
+		{rule(gbnf.Element{Kind: gbnf.Repeat, Min: 2, Max: gbnf.Unlimited, Alts: one}), ""},
+		{rule(gbnf.Element{Kind: gbnf.Group}), "rule root: a group has no alternatives"},
+		{rule(gbnf.Element{}), "rule root: an element that matches nothing"},
+	} {
+		g := &gbnf.Grammar{Rules: tt.rules}
+		got := strings.TrimPrefix(fmt.Sprint(g.Validate()), "grammar: ")
+		if got != tt.want && (tt.want != "" || got != "<nil>") {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+		for _, use := range []func() error{
+			func() error { _, err := gbnf.Accepts(g, "a"); return err },
+			func() error { _, err := gbnf.AcceptsPrefix(g, "a"); return err },
+			func() error { _, err := g.Refusal("a"); return err },
+			func() error { _, err := gbnf.NewSampler(g, rand.New(rand.NewSource(1))); return err },
+		} {
+			if err := use(); (err == nil) != (tt.want == "") {
+				t.Errorf("%s: used with the error %v", tt.want, err)
+			}
+		}
+	}
+}
+
+// TestRefusal says where a grammar stops, and what it takes there.
+func TestRefusal(t *testing.T) {
+	for _, tt := range []struct{ grammar, text, want string }{
+		{`root ::= "ab" ("c" | [d-f] | . | <x> | !<[7]>)? "cd"?`, "ab", ""},
+		{`root ::= "ab" ("c" | "c" "d" | [d-f])`, "abx", "the grammar takes \"ab\"\nand not \"x\"\nit expects \"c\" or [d-f]"},
+		{`root ::= "ab"`, "a", "the grammar takes \"a\"\nand not \"\"\nit expects \"b\""},
+		{`root ::= . <x>? "y"?`, "éz", "the grammar takes \"é\"\nand not \"z\"\nit expects \"<x>\" or \"y\" or the end"},
+		{`root ::= "a" .`, "a", "the grammar takes \"a\"\nand not \"\"\nit expects ."},
+		{`root ::= "x" ("0"|"1" "z"|"2" "z"|"3" "z"|"4" "z"|"5" "z"|"6" "z"|"7" "z"|"8" "z"|"9" "z"|"a" "z"|"")`, "xy",
+			"the grammar takes \"x\"\nand not \"y\"\nit expects \"0\" or \"1\" or \"2\" or \"3\" or \"4\" or \"5\" or \"6\" or \"7\" or \"8\" or \"9\""},
+	} {
+		if got, err := parse(t, tt.grammar).Refusal(tt.text); got != tt.want || err != nil {
+			t.Errorf("%s on %q: got %q, %v\nwant %q", tt.grammar, tt.text, got, err, tt.want)
+		}
+	}
+}
+
+// TestEqual compares grammars that differ in one thing.
+func TestEqual(t *testing.T) {
+	all := []string{`root ::= "a"`, `root ::= "b"`, "root ::= a\na ::= \"a\"", "root ::= b\nb ::= \"a\"", `root ::= [ab]`, `root ::= [^ab]`,
+		`root ::= [ac]`, `root ::= <[1]>`, `root ::= <[2]>`, `root ::= !<[2]>`, `root ::= <a>`, `root ::= "a"+`, `root ::= "a"*`, `root ::= "a"{1,2}`, `root ::= "b"+`, `root ::= .`}
+	for i, x := range all {
+		for j, y := range all {
+			if gbnf.Equal(parse(t, x), parse(t, y)) != (i == j) {
+				t.Errorf("%s and %s: equal %v", x, y, i != j)
+			}
+		}
+	}
+	if (*gbnf.Grammar)(nil).String() != "" {
+		t.Error("no grammar has a text")
+	}
+}
+
 func TestBuilder(t *testing.T) {
 	b := gbnf.NewBuilder()
 	space := b.Space()
@@ -450,6 +558,23 @@ func TestBuilderErrors(t *testing.T) {
 		{"grammar: no text can match", func(b *gbnf.Builder) gbnf.Element { return b.Seq(b.Lit("a"), b.Alt()) }},
 		{"grammar: rule root: there is no rule named gone", func(b *gbnf.Builder) gbnf.Element { return b.Ref("gone") }},
 		{"grammar: rule root: there is no rule named later", func(b *gbnf.Builder) gbnf.Element { return b.Declare("later") }},
+		{"grammar: no text can match", func(b *gbnf.Builder) gbnf.Element { return b.Class([]gbnf.Range{{Lo: 0, Hi: 0x10ffff}}, true) }},
+		{"grammar: no text can match", func(b *gbnf.Builder) gbnf.Element { return b.Repeat(b.Never(), 2, 3) }},
+		{"repetition from -1 to 2: expected counts in order, at most 1000000000", func(b *gbnf.Builder) gbnf.Element { return b.Repeat(b.Lit("a"), -1, 2) }},
+		{"repetition from 1000000001 to -1: expected counts in order, at most 1000000000", func(b *gbnf.Builder) gbnf.Element {
+			return b.Repeat(b.Lit("a"), gbnf.MaxCount+1, gbnf.Unlimited)
+		}},
+		{"repetition from 0 to 1000000001: expected counts in order, at most 1000000000", func(b *gbnf.Builder) gbnf.Element { return b.Repeat(b.Lit("a"), 0, gbnf.MaxCount+1) }},
+		{`rule "x" is not a declared rule without content`, func(b *gbnf.Builder) gbnf.Element { b.Define(b.Lit("x"), b.Lit("y")); return b.Lit("x") }},
+		{"rule gone is not a declared rule without content", func(b *gbnf.Builder) gbnf.Element { b.Define(b.Ref("gone"), b.Lit("y")); return b.Lit("x") }},
+		{"rule a is not a declared rule without content", func(b *gbnf.Builder) gbnf.Element {
+			a := b.Declare("a")
+			b.Define(a, b.Lit("x"))
+			b.Define(a, b.Lit("y"))
+			b.Define(a, b.Never()) // the first error counts
+			return a
+		}},
+		{"rule a can match nothing", func(b *gbnf.Builder) gbnf.Element { a := b.Declare("a"); b.Define(a, b.Never()); return a }},
 		{`literal "\xff" is not UTF-8; a grammar is over characters`, func(b *gbnf.Builder) gbnf.Element { return b.Lit("\xff") }},
 		{"repetition from 3 to 2: expected counts in order, at most 1000000000", func(b *gbnf.Builder) gbnf.Element { return b.Repeat(b.Lit("a"), 3, 2) }},
 		{"grammar: left recursion: rule a comes back to rule a before a character is read", func(b *gbnf.Builder) gbnf.Element {
