@@ -53,3 +53,73 @@ route: content start "<start>" head {recipient} close "<stop>"
 		t.Error("the format itself was changed")
 	}
 }
+
+// TestContinued writes the beginning of a message that is to be continued.
+func TestContinued(t *testing.T) {
+	pair := format.Pair{Open: format.Mark("<t>\n"), Close: format.Mark("\n</t>")}
+	tagged := format.Format{Reasoning: format.Reasoning{Mode: format.ReasoningTagged, Pair: pair,
+		Empty: "<t></t>"}}
+	wrapped := tagged
+	wrapped.Content = format.Content{Mode: format.ContentWrapped,
+		Pair: format.Pair{Open: format.Mark("<a>"), Close: format.Mark("</a>")}}
+	start := format.Mark("<s>")
+	routed := format.Format{Routes: []format.Route{
+		{Kind: format.RouteReasoning, Start: start, Head: []format.Part{format.Lit("think\n")},
+			Close: []format.Marker{format.Mark("<e>")}},
+		{Kind: format.RouteContent, Start: start, Head: []format.Part{format.Lit("say\n"),
+			{Kind: format.SlotLit, Text: format.Mark("?"), Opt: true}}},
+	}}
+	open := format.Format{Routes: []format.Route{{Kind: format.RouteReasoning, Start: start,
+		Head: []format.Part{format.Lit("think\n")}}}}
+	calls := format.Format{Routes: []format.Route{{Kind: format.RouteCall, Start: start}}}
+	for _, tt := range []struct {
+		f                  format.Format
+		reasoning, content string
+		inReasoning        bool
+		want               string
+	}{
+		{tagged, "r", "c", false, "<t>\nr\n</t>c"}, {tagged, "r", "", true, "<t>\nr"},
+		{tagged, "", "", true, "<t>\n"}, {tagged, "", "c", false, "<t></t>c"},
+		{wrapped, "r", "c", false, "<t>\nr\n</t><a>c"}, {format.Format{}, "r", "c", false, "c"},
+		{format.Format{}, "", "c", true, "c"},
+		{routed, "r", "c", false, "think\nr<e><s>say\nc"}, {routed, "r", "", true, "think\nr"},
+		{routed, "", "", true, "think\n"}, {routed, "", "c", false, "say\nc"},
+		{open, "r", "c", false, "think\nr<s>c"}, {calls, "r", "c", false, "c"},
+	} {
+		if got := tt.f.Continued(tt.reasoning, tt.content, tt.inReasoning); got != tt.want {
+			t.Errorf("%q, %q, %v: got %q, want %q", tt.reasoning, tt.content, tt.inReasoning, got,
+				tt.want)
+		}
+	}
+}
+
+// TestShape says how calls are spelled, for people.
+func TestShape(t *testing.T) {
+	of := func(c format.Calls) format.Format { return format.Format{Calls: []format.Calls{c}} }
+	body := func(k format.BodyKind) format.Format { return of(format.Calls{Body: format.Body{Kind: k}}) }
+	for _, tt := range []struct {
+		f    format.Format
+		want string
+	}{
+		{format.Format{}, "none"}, {format.Format{Undisclosed: true}, "undisclosed"},
+		{format.Format{Routes: []format.Route{{Kind: format.RouteContent}}}, "none"},
+		{format.Format{Routes: []format.Route{{Kind: format.RouteContent}, {Kind: format.RouteCall}}}, "routes"},
+		{of(format.Calls{Object: &format.Object{}, Array: true}), "array of json_native"},
+		{of(format.Calls{Object: &format.Object{}, Tentative: true}), "json_native tentative"},
+		{body(format.BodyTagged), "tag_with_tagged"}, {body(format.BodyKwargs), "tag_with_tagged"},
+		{body(format.BodyDict), "tag_with_tagged"}, {body(format.BodyJSON), "tag_with_json"},
+	} {
+		if got := tt.f.Shape(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+	for want, c := range map[string]format.Codec{
+		"raw, cdata, entities":             {Style: format.StyleRaw, CDATA: true, Entity: true},
+		"raw, entities everywhere, nested": {Style: format.StyleRaw, Entity: true, Escaped: true, Nested: true},
+		"raw, quote \"`\"":                 {Style: format.StyleRaw, Quote: "`"},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -286,6 +286,47 @@ func TestLongSpace(t *testing.T) {
 	}
 }
 
+// TestDepths nests each pattern that needs a frame, and limits the depth to all that there are: with
+// less than is needed the text counts as one that does not match, and the error says so.
+func TestDepths(t *testing.T) {
+	inner := peg.Seq{peg.Lit{Text: "("}, peg.Ref{Name: "nested"}, peg.Lit{Text: ")"}}
+	const in = "((()))!"
+	for name, p := range map[string]peg.Pattern{
+		"choice": peg.Choice{inner, peg.Seq{}},
+		"opt":    peg.Opt{P: inner},
+		"repeat": peg.Rep{P: inner, Max: 3},
+		"some":   peg.Opt{P: peg.Rep{P: inner, Min: 1, Max: 2}},
+		"and":    peg.Opt{P: peg.Seq{peg.And{P: inner}, inner}},
+		"not":    peg.Opt{P: peg.Seq{peg.Not{P: peg.Not{P: inner}}, inner}},
+		"hold":   peg.Opt{P: peg.Hold{P: inner}},
+		"try":    peg.Try{P: inner, Else: peg.Seq{}},
+		"region": peg.Choice{inner, peg.Seq{peg.Rejected{Kind: kindB}}, peg.Seq{}},
+	} {
+		least := 0
+		for depth := 1; depth < 60; depth++ {
+			m := machine(t, vm.Limits{Depth: depth}, peg.Seq{peg.Ref{Name: "nested"},
+				peg.Until{Kind: kindB}}, peg.Rule{Name: "nested", P: peg.Seq{p, peg.Seq{}}})
+			events, status, off := play(m, in, nil)
+			again, _, _ := play(m, in, []int{1, 2, 3, 4, 5, 6})
+			if events != again {
+				t.Errorf("%s, depth %d: %s, and byte by byte %s", name, depth, events, again)
+			}
+			var limit *vm.LimitError
+			switch {
+			case m.Err() == nil && (status != peg.Match || off != len(in)):
+				t.Errorf("%s, depth %d: %v at %d", name, depth, status, off)
+			case m.Err() != nil && (!errors.As(m.Err(), &limit) || limit.Limit != "depth" || least > 0):
+				t.Errorf("%s, depth %d: %v, and none with %d", name, depth, m.Err(), least)
+			case m.Err() == nil && least == 0:
+				least = depth
+			}
+		}
+		if least < 3 {
+			t.Errorf("%s: no error with a depth of %d", name, least)
+		}
+	}
+}
+
 // TestTailCalls: a Ref at the end of a rule is a jump, so a state machine of rules needs no stack,
 // however long it runs.
 func TestTailCalls(t *testing.T) {
