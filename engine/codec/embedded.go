@@ -95,7 +95,7 @@ func (e *embedded) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) 
 			if e.text, n = ordered.AppendUnescaped(e.text[:0], string(rest)); n == 0 {
 				n = min(2, len(rest))
 				e.text = append(e.text, rest[:n]...)
-				if n == 2 && !isDigit(rest[1]) { // an octal number is the object's scanner's to read
+				if n == 2 && !isDigit(rest[1]) { // the object's scanner reads octal numbers
 					e.text = append(e.text[:0], unescapePython(string(rest[:n]))...)
 				}
 			}

@@ -96,7 +96,9 @@ func TestContinued(t *testing.T) {
 // TestShape says how calls are spelled, for people.
 func TestShape(t *testing.T) {
 	of := func(c format.Calls) format.Format { return format.Format{Calls: []format.Calls{c}} }
-	body := func(k format.BodyKind) format.Format { return of(format.Calls{Body: format.Body{Kind: k}}) }
+	body := func(k format.BodyKind) format.Format {
+		return of(format.Calls{Body: format.Body{Kind: k}})
+	}
 	for _, tt := range []struct {
 		f    format.Format
 		want string

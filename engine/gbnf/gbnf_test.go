@@ -439,7 +439,9 @@ func TestBrief(t *testing.T) {
 // TestValidate checks grammars that no text has been read from.
 func TestValidate(t *testing.T) {
 	lit := gbnf.Element{Kind: gbnf.Literal, Text: "a"}
-	rule := func(e ...gbnf.Element) []gbnf.Rule { return []gbnf.Rule{{Name: "root", Alts: []gbnf.Alternate{e}}} }
+	rule := func(e ...gbnf.Element) []gbnf.Rule {
+		return []gbnf.Rule{{Name: "root", Alts: []gbnf.Alternate{e}}}
+	}
 	deep := lit
 	for range gbnf.MaxNesting + 2 {
 		deep = gbnf.Element{Kind: gbnf.Group, Alts: []gbnf.Alternate{{deep}}}

@@ -510,8 +510,8 @@ func (r *reader) bound(kw *keywords, key string, v ordered.Value, at *path) {
 	}
 }
 
-// tighter returns the stricter of two bounds, the first of which may be nil. A bound without a value
-// is draft 4's flag, which makes the other one exclusive.
+// tighter returns the stricter of two bounds, of which the first may be nil. A bound without a
+// value is draft 4's flag, which makes the other one exclusive.
 func tighter(a, b *Bound, lower bool) *Bound {
 	switch {
 	case a == nil:

@@ -149,7 +149,8 @@ func TestTokensAndText(t *testing.T) {
 // is the prompt's own.
 func TestTokensHeld(t *testing.T) {
 	var events int
-	p := byTokens(t, "json in tag", "<think>\n", stream.Options{Event: func(peg.Event) { events++ }})
+	p := byTokens(t, "json in tag", "<think>\n",
+		stream.Options{Event: func(peg.Event) { events++ }})
 	p.WriteTokens(cut("a", "@</think>", "\n\nb "))
 	if n, why := p.Held(); n != 1 || !strings.HasPrefix(why, "white space") {
 		t.Errorf("%d bytes held, %q; want the space", n, why)

@@ -286,8 +286,8 @@ func TestLongSpace(t *testing.T) {
 	}
 }
 
-// TestDepths nests each pattern that needs a frame, and limits the depth to all that there are: with
-// less than is needed the text counts as one that does not match, and the error says so.
+// TestDepths nests each pattern that needs a frame, and limits the depth: with less than is needed
+// the text counts as one that does not match, and the error says so.
 func TestDepths(t *testing.T) {
 	inner := peg.Seq{peg.Lit{Text: "("}, peg.Ref{Name: "nested"}, peg.Lit{Text: ")"}}
 	const in = "((()))!"
@@ -315,7 +315,8 @@ func TestDepths(t *testing.T) {
 			switch {
 			case m.Err() == nil && (status != peg.Match || off != len(in)):
 				t.Errorf("%s, depth %d: %v at %d", name, depth, status, off)
-			case m.Err() != nil && (!errors.As(m.Err(), &limit) || limit.Limit != "depth" || least > 0):
+			case m.Err() != nil && (!errors.As(m.Err(), &limit) || limit.Limit != "depth" ||
+				least > 0):
 				t.Errorf("%s, depth %d: %v, and none with %d", name, depth, m.Err(), least)
 			case m.Err() == nil && least == 0:
 				least = depth
