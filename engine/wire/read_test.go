@@ -248,3 +248,41 @@ func FuzzReaders(f *testing.F) {
 		}
 	})
 }
+
+// TestCompletionFaults reads chunks with one fault each, between a first one and the last ones.
+func TestCompletionFaults(t *testing.T) {
+	chunk := func(choices string) string {
+		return `{"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [` + choices + `]}`
+	}
+	delta := func(d string) string {
+		return chunk(`{"index": 0, "delta": ` + d + `, "finish_reason": null}`)
+	}
+	stop := chunk(`{"index": 0, "delta": {}, "finish_reason": "stop"}`)
+	for _, tt := range []struct{ first, event, want string }{
+		{`{"role": "assistant"}`, delta(`{"content": "a"}`), ""},
+		{`{"role": "user"}`, delta(`{}`), "the first delta has not the role of the assistant"},
+		{`{"role": "assistant"}`, delta(`{"role": "user"}`), "a delta has another role than the assistant's"},
+		{`{"role": "assistant"}`, delta(`{"content": "a", "reasoning_content": "b"}`), "a delta has reasoning and content"},
+		{`{"role": "assistant"}`, delta(`{"content": 3}`), "choices[0].delta.content"},
+		{`{"role": "assistant"}`, delta(`{"tool_calls": 3}`), "choices[0].delta.tool_calls"},
+		{`{"role": "assistant"}`, delta(`3`), "choices[0].delta"},
+		{`{"role": "assistant"}`, chunk(`{"index": 0, "delta": {}, "finish_reason": null}, {"index": 1, "delta": {}, "finish_reason": null}`), "choices: expected one choice"},
+		{`{"role": "assistant"}`, chunk(`{"index": 1, "delta": {}, "finish_reason": null}`), "choices[0].index"},
+		{`{"role": "assistant"}`, chunk(`{"index": 0, "delta": {}, "finish_reason": "tired"}`), "finish_reason"},
+		{`{"role": "assistant"}`, stop, "the finish reason comes again"},
+		{`{"role": "assistant"}`, strings.Replace(delta(`{}`), `"id": "c"`, `"id": "d"`, 1), "id: it changes"},
+		{`{"role": "assistant"}`, delta(`{"tool_calls": [{"index": "x"}]}`), "index"},
+		{`{"role": "assistant"}`, delta(`{"tool_calls": [{"index": 7, "id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}]}`), "index"},
+		{`{"role": "assistant"}`, `{"error": {"message": "gone"}}`, "an event comes after the end"},
+	} {
+		var events []sent
+		for _, text := range []string{delta(tt.first), tt.event, stop} {
+			events = append(events, sent{data: parse(t, text)})
+		}
+		a := read(wire.ChatCompletions, append(events, sent{}))
+		found := fmt.Sprint(a.Faults)
+		if tt.want == "" && len(a.Faults) > 0 || !strings.Contains(found, tt.want) {
+			t.Errorf("%s: %s, want %q", tt.event, found, tt.want)
+		}
+	}
+}
