@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/foreign/encoder"
+	"github.com/goassay/assay/harness/foreign/target"
 )
 
 var capsCommand = command{
@@ -89,7 +90,7 @@ func (s *step) analyze(c *call, t *engine.Template, verify bool) error {
 	if err := exhausted(t); err != nil {
 		return err
 	}
-	out := map[string]any{"format": formatDocument(t)}
+	out := map[string]any{"format": target.Format(t)}
 	if !s.json {
 		fmt.Fprint(c.stdout, a.Format.String())
 	}

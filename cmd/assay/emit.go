@@ -11,67 +11,11 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/capability"
 	"github.com/goassay/assay/engine/emit"
-	"github.com/goassay/assay/engine/formatjson"
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/conversation/standard"
-	"github.com/goassay/assay/harness/foreign/responsetemplate"
+	"github.com/goassay/assay/harness/foreign/target"
 	"github.com/goassay/assay/harness/report/spelling"
 )
-
-// target is a language in which a format is written, or the grammar of the answers to a request.
-type target struct {
-	name    string
-	object  func(*engine.Template) (ordered.Value, error) // of a format
-	member  string                                        // of tokenizer_config.json that holds it
-	grammar func(*engine.Plan, *engine.Vocabulary) (string, error)
-}
-
-var targets = []target{
-	{name: "format", object: func(t *engine.Template) (ordered.Value, error) {
-		return formatDocument(t), nil
-	}},
-	{name: "response-template", member: "response_template",
-		object: responsetemplate.Emit},
-	{name: "capabilities", object: func(t *engine.Template) (ordered.Value, error) {
-		return capability.Of(t).Value(), nil
-	}},
-	{name: "structural-tag", grammar: func(p *engine.Plan, _ *engine.Vocabulary) (string, error) {
-		tag, err := emit.StructuralTag(p.Output)
-		return emit.Indent(tag), err
-	}},
-	{name: "lark", grammar: func(p *engine.Plan, v *engine.Vocabulary) (string, error) {
-		return emit.Lark(p.Output, v)
-	}},
-	{name: "ebnf", grammar: func(p *engine.Plan, _ *engine.Vocabulary) (string, error) {
-		return emit.EBNF(p.Output)
-	}},
-	{name: "gbnf", grammar: func(p *engine.Plan, _ *engine.Vocabulary) (string, error) {
-		return emit.GBNF(p.Output)
-	}},
-}
-
-func targetNames() []string {
-	names := make([]string, len(targets))
-	for i, t := range targets {
-		names[i] = t.name
-	}
-	return names
-}
-
-// formatDocument is the format of a template as JSON. The prefill of an ordinary request comes
-// first.
-func formatDocument(t *engine.Template) ordered.Value {
-	a := t.Analysis()
-	prefills := a.Prefills
-	if prompt, err := t.Render(standard.ToolRequest()); err == nil {
-		if usual, err := prompt.Prefill(); err == nil {
-			same := func(p string) bool { return p == usual }
-			prefills = append([]string{usual}, slices.DeleteFunc(slices.Clone(prefills), same)...)
-		}
-	}
-	return formatjson.Write(formatjson.Document{Format: a.Format, Prefills: prefills})
-}
 
 var emitCommand = command{
 	group: serving, name: "emit", args: "TARGET TEMPLATE",
@@ -120,12 +64,12 @@ func conventions() []string {
 }
 
 // object returns what is written of a template.
-func (e *emission) object(to target, t *engine.Template) (ordered.Value, error) {
+func (e *emission) object(to target.Target, t *engine.Template) (ordered.Value, error) {
 	if e.convention == "" {
-		return to.object(t)
+		return to.Object(t)
 	}
 	i := slices.Index(conventions(), e.convention)
-	if i < 0 || to.name != "capabilities" {
+	if i < 0 || to.Name != "capabilities" {
 		return ordered.Value{}, usageError{fmt.Errorf("--for writes capabilities, for one of %s",
 			strings.Join(conventions(), ", "))}
 	}
@@ -133,18 +77,18 @@ func (e *emission) object(to target, t *engine.Template) (ordered.Value, error) 
 }
 
 func (e *emission) run(c *call) error {
-	i := slices.IndexFunc(targets, func(t target) bool { return t.name == c.args[0] })
+	i := slices.IndexFunc(target.All, func(t target.Target) bool { return t.Name == c.args[0] })
 	if i < 0 {
 		return usageError{fmt.Errorf("no target %q; there are %s%s", c.args[0],
-			strings.Join(targetNames(), ", "), spelling.Meant(c.args[0], targetNames()))}
+			strings.Join(target.Names(), ", "), spelling.Meant(c.args[0], target.Names()))}
 	}
-	to := targets[i]
-	if e.into != "" && to.member == "" {
-		return usageError{fmt.Errorf("--into: no file has a place for the target %s", to.name)}
+	to := target.All[i]
+	if e.into != "" && to.Member == "" {
+		return usageError{fmt.Errorf("--into: no file has a place for the target %s", to.Name)}
 	}
 	template := c.args[1]
 	c.args = c.args[1:]
-	if to.grammar != nil {
+	if to.Grammar != nil {
 		vocabulary, err := e.specials()
 		if err != nil {
 			return err
@@ -153,7 +97,7 @@ func (e *emission) run(c *call) error {
 		if err != nil {
 			return err
 		}
-		text, err := to.grammar(plan, vocabulary)
+		text, err := to.Grammar(plan, vocabulary)
 		if err != nil {
 			return &failure{err}
 		}
@@ -179,7 +123,7 @@ func (e *emission) run(c *call) error {
 		fmt.Fprint(c.data(), emit.Indent(object))
 		return nil
 	}
-	return writeInto(e.into, to.member, object)
+	return writeInto(e.into, to.Member, object)
 }
 
 // specials reads the tokenizer's vocabulary, if there is one. Only the grammar's literals are to

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
@@ -48,40 +47,13 @@ type fixing struct {
 	write, json bool
 }
 
-// fixed is the result for a template, as JSON.
-type fixed struct {
-	Template string        `json:"template"`
-	Patches  []fixedPatch  `json:"patches"`
-	Left     []fixedReason `json:"left"`               // the faults that are not mended
-	Errors   []fixedError  `json:"errors"`             // the other errors of the check
-	Unjudged string        `json:"unjudged,omitempty"` // why not all of it was looked at
-}
-
-type fixedPatch struct {
-	Kind fix.Kind `json:"kind"`
-	Gone []string `json:"gone"` // ids of the rules that find less
-	Diff string   `json:"diff"`
-}
-
-type fixedError struct {
-	Rule  string     `json:"rule"`
-	Place rule.Place `json:"place"`
-	Text  string     `json:"text"` // its first line
-}
-
-type fixedReason struct {
-	Kind   fix.Kind   `json:"kind"`
-	Place  rule.Place `json:"place"`
-	Reason string     `json:"reason"`
-}
-
 func (f *fixing) run(c *call) error {
 	named, err := c.found(c.args)
 	if err != nil {
 		return err
 	}
 	f.options.Rest = f.options.Only == nil
-	all := []fixed{}
+	all := []fix.Report{}
 	mended, left := 0, 0
 	var cut []error
 	for _, name := range named {
@@ -150,24 +122,8 @@ func (f *fixing) mendable(c *call, name string) ([]subject.Source, error) {
 }
 
 // report prints the result for a template, and returns it.
-func (f *fixing) report(c *call, m *fix.Mended) fixed {
-	one := fixed{Template: m.Source.Name, Patches: []fixedPatch{}, Left: []fixedReason{},
-		Errors: []fixedError{}}
-	for _, p := range m.Patches {
-		one.Patches = append(one.Patches, fixedPatch{p.Kind, p.Rules(), p.Diff(m.Source.Name)})
-	}
-	for _, r := range m.Left {
-		r.Reason = source.Cut(r.Reason, maxLine)
-		one.Left = append(one.Left, fixedReason(r))
-	}
-	for _, res := range m.Rest {
-		first, _, _ := strings.Cut(res.Text, "\n")
-		res.Place.Excerpt = ""
-		one.Errors = append(one.Errors, fixedError{res.Rule, res.Place, source.Cut(first, maxLine)})
-	}
-	if m.Unjudged != nil {
-		one.Unjudged = source.Cut(m.Unjudged.Error(), maxLine)
-	}
+func (f *fixing) report(c *call, m *fix.Mended) fix.Report {
+	one := m.Report()
 	if f.json {
 		return one
 	}
@@ -181,7 +137,7 @@ func (f *fixing) report(c *call, m *fix.Mended) fixed {
 		}
 		fmt.Fprintf(c.stderr, "%s: mended: %s%s\n", m.Source.Name, p.Kind, gone)
 	}
-	for _, r := range m.Left {
+	for _, r := range one.Left {
 		fmt.Fprintf(c.stderr, "%s: left: %s: %s\n", r.Place, r.Kind, r.Reason)
 	}
 	for _, e := range one.Errors {

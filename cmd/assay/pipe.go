@@ -5,9 +5,10 @@ import (
 	"errors"
 	"io"
 
-	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/edit/fix"
+	"github.com/goassay/assay/harness/foreign/target"
 	"github.com/goassay/assay/harness/serve/pipe"
 )
 
@@ -29,22 +30,12 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 					return subject.OpenAll(name, nil)
 				},
 				Find: findAll, Check: judged, Limits: limits.Limits, Tight: untrusted,
-				Vocabulary: tokenizer.Vocabulary, Texts: tokenizer.Texts, Grammars: grammars(),
+				Vocabulary: tokenizer.Vocabulary, Texts: tokenizer.Texts,
+				Grammars: target.Grammars(), Objects: target.Objects(), Fix: fix.Reported,
 			})
 			return answerLines(s, c.stdin, c.data())
 		}
 	},
-}
-
-// grammars are the targets of emit that are grammars of answers.
-func grammars() map[string]func(*engine.Plan, *engine.Vocabulary) (string, error) {
-	all := map[string]func(*engine.Plan, *engine.Vocabulary) (string, error){}
-	for _, t := range targets {
-		if t.grammar != nil {
-			all[t.name] = t.grammar
-		}
-	}
-	return all
 }
 
 // findAll names the contents of a folder, as the arguments of check do.

@@ -103,6 +103,17 @@ func (s *Service) diff(r *request) (any, error) {
 	return Difference{d.Class, report.Shown(d.Changes)}, nil
 }
 
+func (s *Service) fix(r *request) (any, error) {
+	if s.o.Fix == nil {
+		return nil, wrong("this service mends no templates")
+	}
+	src, err := s.source(r, "template", r.Template)
+	if err != nil {
+		return nil, err
+	}
+	return s.o.Fix(s.ctx, src, s.limits(r)), nil
+}
+
 func (s *Service) coverage(r *request) (any, error) {
 	t, err := s.template(r)
 	if err != nil {

@@ -320,6 +320,28 @@ func (s *Service) written(plan *engine.Plan, r *request) (string, error) {
 	return grammar, nil
 }
 
+// emit writes a template's format for another engine, or the grammar of the answers to a request.
+func (s *Service) emit(r *request) (any, error) {
+	write, ok := s.o.Objects[r.Target]
+	if !ok {
+		r.Language = r.Target
+		plan, err := s.plan(r)
+		if err != nil {
+			return nil, err
+		}
+		return s.written(plan, r)
+	}
+	t, err := s.template(r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := write(t)
+	if err != nil {
+		return nil, failed("language", err)
+	}
+	return text, nil
+}
+
 // Segment says whose a part of a prompt is, in bytes.
 type Segment struct {
 	Offset int    `json:"offset"`

@@ -70,6 +70,10 @@ type Options struct {
 	// Grammars write the grammar of whole answers, by the names of their languages. The
 	// vocabulary is nil where the template came without a tokeniser.
 	Grammars map[string]func(*engine.Plan, *engine.Vocabulary) (string, error)
+	// Objects write a template's format, by the names of their languages.
+	Objects map[string]func(*engine.Template) (string, error)
+	// Fix mends a template and returns the report; nil: this service mends none.
+	Fix func(context.Context, subject.Source, engine.Limits) any
 	// Check is how templates are checked; requests may change the limits only.
 	Check  check.Options
 	Limits engine.Limits // of a look at a template
@@ -120,6 +124,7 @@ type request struct {
 	Insist     bool            `json:"insist"`
 	Prefill    *string         `json:"prefill"`
 	Language   string          `json:"language"`
+	Target     string          `json:"target"`
 	IDs        []int           `json:"ids"`
 	Parser     int             `json:"parser"`
 	Text       string          `json:"text"`
@@ -186,8 +191,8 @@ func init() {
 				render, "grammar": (*Service).grammar, "stream": (*Service).stream,
 		"conversations": (*Service).conversations,
 		"source":        (*Service).text, "prepare": (*Service).prepare,
-		"segments": (*Service).segments,
-		"parser":   (*Service).open, "write": (*Service).write, "close": (*Service).
+		"segments": (*Service).segments, "emit": (*Service).emit, "fix": (*Service).fix,
+		"parser": (*Service).open, "write": (*Service).write, "close": (*Service).
 				close, "drop": (*Service).drop,
 	}
 }

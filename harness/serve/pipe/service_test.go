@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/edit/fix"
+	"github.com/goassay/assay/harness/foreign/target"
 	"github.com/goassay/assay/harness/serve/pipe"
 )
 
@@ -170,6 +173,37 @@ func TestPrepare(t *testing.T) {
 		if a.Kind != "request" {
 			t.Errorf("%s: %+v", wrong, a)
 		}
+	}
+}
+
+// TestEmitAndFix writes formats, and mends a template by the function that the service has.
+func TestEmitAndFix(t *testing.T) {
+	c := &client{t: t, s: pipe.New(t.Context(), pipe.Options{Limits: limits, Tight: limits,
+		Grammars: target.Grammars(), Objects: target.Objects(), Fix: fix.Reported})}
+	hermes := own(t, "hermes")
+	for name, want := range map[string]string{"format": `"assay_format"`, "gbnf": "root ::=",
+		"capabilities": `"tools"`, "lazy-gbnf": "root ::="} {
+		got := ask[string](c, "emit", map[string]any{"template": hermes, "target": name})
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	line, err := json.Marshal(map[string]any{"op": "emit", "template": hermes, "target": "klingon"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := c.raw(string(line)); a.Kind != "request" || !strings.Contains(a.Message, "klingon") {
+		t.Errorf("a target that there is not: %+v", a)
+	}
+	bad := map[string]any{"text": strings.ReplaceAll(hermes["text"].(string),
+		"(message.content or '')", "message.content")}
+	mended := ask[fix.Report](c, "fix", map[string]any{"template": bad})
+	if len(mended.Patches) != 1 || !slices.Contains(mended.Patches[0].Gone, "A012") {
+		t.Errorf("%+v", mended)
+	}
+	line = []byte(`{"op": "fix", "template": {"text": "x"}}`)
+	if a := newClient(t).raw(string(line)); a.Kind != "request" {
+		t.Errorf("a service that mends nothing: %+v", a)
 	}
 }
 
