@@ -220,6 +220,10 @@ libassay: deps ## build the C library, test it from C, C++ and under sanitizers:
 wheel: ## build the Python wheel of this machine alone, into out/wheel
 	$(GO) run ./ci/package -version $(VERSION) -out out/wheel -platforms host -wheel
 
+.PHONY: node
+node: ## build the npm package of the engine in WebAssembly into out/node, and test it: DELTAS=FILE
+	@GO="$(GO)" ci/package/npm/test.sh $(DELTAS)
+
 .PHONY: page
 page: ## write out/page.html, the report as a page, and open it in headless Chromium
 	ci/pages/page.sh

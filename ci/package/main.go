@@ -5,6 +5,7 @@
 //   - a wheel for each platform, with the Python package of ci/package/python beside the binary,
 //     and the C library where the platform is this machine's;
 //   - npm packages: one for each platform, and assay-chat, which takes the one that fits;
+//     assay-chat-wasm, the engine in WebAssembly with a module for browsers and servers;
 //   - a container image for Linux, as an OCI layout in one file, and another one with buckets;
 //   - the page that runs in a browser;
 //   - a list of the modules in each binary (CycloneDX), checksums of all of it, and their
@@ -102,6 +103,7 @@ func run(args []string) error {
 		"empty: one that is made for this and thrown away")
 	page := flags.Bool("page", false, "write nothing but the page that runs in a browser, unpacked")
 	wheel := flags.Bool("wheel", false, "write nothing but the Python wheels")
+	npm := flags.Bool("npm", false, "write nothing but the npm package of the engine in WebAssembly")
 	proxy := flags.Bool("module", false, "write nothing but the module, as a module proxy has it")
 	root := flags.String("root", ".", "`DIR` of the checkout")
 	if err := flags.Parse(args); err != nil {
@@ -136,6 +138,8 @@ func run(args []string) error {
 		return r.unpackPage()
 	case *proxy:
 		return r.module()
+	case *npm:
+		return r.npmModule()
 	case *wheel:
 		return r.wheels(chosen)
 	}
@@ -183,7 +187,7 @@ func (r *release) all(chosen []platform) error {
 			}
 		}
 	}
-	return errors.Join(r.npmLauncher(), r.page())
+	return errors.Join(r.npmLauncher(), r.npmModule(), r.page())
 }
 
 // choose returns the platforms of a list.

@@ -12,11 +12,19 @@ type manifest struct {
 	Description  string            `json:"description"`
 	License      string            `json:"license"`
 	Repository   string            `json:"repository"`
+	Type         string            `json:"type,omitempty"`
+	Exports      map[string]export `json:"exports,omitempty"`
 	OS           []string          `json:"os,omitempty"`
 	CPU          []string          `json:"cpu,omitempty"`
 	Bin          map[string]string `json:"bin,omitempty"`
 	Dependencies map[string]string `json:"optionalDependencies,omitempty"`
 	Engines      map[string]string `json:"engines,omitempty"`
+}
+
+// export is a module of a package, with its types.
+type export struct {
+	Types   string `json:"types"`
+	Default string `json:"default"`
 }
 
 func (r *release) manifest(name, about string) manifest {
@@ -55,6 +63,26 @@ func (r *release) npmLauncher() error {
 		files = append(files, file{name, text, 0o755})
 	}
 	return r.npm(m, files...)
+}
+
+// npmModule writes the npm package of the engine in WebAssembly, for browsers and servers.
+func (r *release) npmModule() error {
+	m := r.manifest("assay-chat-wasm", "Prompts, grammars and streaming parsers by a chat template")
+	m.Type, m.Engines = "module", map[string]string{"node": ">=18"}
+	m.Exports = map[string]export{".": {"./index.d.ts", "./index.js"}}
+	var files []file
+	for _, name := range []string{"index.js", "index.d.ts", "README.md"} {
+		text, err := r.read("ci/package/npm/module/" + name)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{name, text, 0o644})
+	}
+	engine, err := r.webAssembly("./cmd/module")
+	if err != nil {
+		return err
+	}
+	return r.npm(m, append(files, engine...)...)
 }
 
 func (r *release) npm(m manifest, files ...file) error {

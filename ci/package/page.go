@@ -40,6 +40,22 @@ func (r *release) pageFiles() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
+	engine, err := r.webAssembly("./cmd/page")
+	if err != nil {
+		return nil, err
+	}
+	families, err := r.families()
+	if err != nil {
+		return nil, err
+	}
+	if families, err = gzipped(families); err != nil {
+		return nil, err
+	}
+	return append(append(files, engine...), file{"families.json.gz", families, 0o644}), nil
+}
+
+// webAssembly compiles a command to WebAssembly, and returns it with Go's part in JavaScript.
+func (r *release) webAssembly(command string) ([]file, error) {
 	engine := filepath.Join(r.work, "assay.wasm")
 	// What learns a format and checks a template runs too seldom to gain by inlining, and the page
 	// is loaded over the network.
@@ -49,7 +65,7 @@ func (r *release) pageFiles() ([]file, error) {
 		"engine/jinja/flow", "engine/verify"} {
 		small += "-gcflags=" + ownPath + "/" + seldom + "/...=-l "
 	}
-	if err := r.compile(engine, "./cmd/page", "main.version", "GOOS=js", "GOARCH=wasm",
+	if err := r.compile(engine, command, "main.version", "GOOS=js", "GOARCH=wasm",
 		strings.TrimSpace(small)); err != nil {
 		return nil, err
 	}
@@ -70,15 +86,7 @@ func (r *release) pageFiles() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	families, err := r.families()
-	if err != nil {
-		return nil, err
-	}
-	if families, err = gzipped(families); err != nil {
-		return nil, err
-	}
-	return append(files, file{"assay.wasm.gz", packed, 0o644}, file{"wasm_exec.js", glue, 0o644},
-		file{"families.json.gz", families, 0o644}), nil
+	return []file{{"assay.wasm.gz", packed, 0o644}, {"wasm_exec.js", glue, 0o644}}, nil
 }
 
 // families lists the corpus' own templates.
