@@ -5,6 +5,8 @@
 # reads the same vectors, in this process and by the command, and its cost is measured.
 #
 #   ci/library/test.sh [VECTORS...]     files with vectors of the kind parse, beside the corpus
+#
+# The outputs of `make fixtures` are read as well, where they can be had.
 set -euo pipefail
 vectors=$(for file in "$@"; do printf '%s:' "$(realpath "$file")"; done)
 cd "$(dirname "$0")/../.."
@@ -24,8 +26,15 @@ echo "libassay: $(wc -c <"$out/libassay.so") bytes"
 
 "$go" build -trimpath -o "$out/assay" ./cmd/assay
 "$out/assay" export cases >"$out/corpus.jsonl"
-ASSAY_VECTORS=$vectors$out/corpus.jsonl ASSAY_DELTAS=$out/deltas.jsonl \
-  ASSAY_TEMPLATES=$PWD/.deps/llama.cpp/models/templates:$PWD/corpus \
+templates=$PWD/.deps/llama.cpp/models/templates:$PWD/corpus
+if ci/fetch/sets.sh fixtures && ci/fetch/sets.sh hub; then
+  vectors+=$PWD/.deps/fixtures: templates+=:$PWD/.deps/hub
+elif [ -n "${ASSAY_NEED_SETS:-}" ]; then
+  die "the sets cannot be fetched"
+else
+  echo "libassay: the public fixtures cannot be fetched here; they are left out (ASSAY_NEED_SETS=1 makes that a failure)"
+fi
+ASSAY_VECTORS=$vectors$out/corpus.jsonl ASSAY_DELTAS=$out/deltas.jsonl ASSAY_TEMPLATES=$templates \
   "$go" test -count 1 -v -tags libassay,abitest ./cmd/libassay | grep -v '^=== '
 
 link() { # PROGRAM COMPILER... : makes a program of the folder testdata, linked with the library

@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goassay/assay/engine"
@@ -21,6 +23,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/corpus/reduce"
+	"github.com/goassay/assay/harness/foreign/vector"
 )
 
 const hermes = `{{ tools|tojson if tools }}{% for m in messages %}<|im_start|>{{ m.role }}
@@ -52,55 +56,56 @@ func opened(t testing.TB, m *memory, text string) (handle, handle, handle) {
 	return template, plan, parser
 }
 
-// vectors calls a function with each vector of the kind parse in the files of ASSAY_VECTORS, and
-// with its template, from the folders of ASSAY_TEMPLATES.
-func vectors(t *testing.T, each func(id string, v ordered.Value, text string)) {
+// vectors calls a function with each vector of the kind parse, and each fixture, of the files and
+// folders of ASSAY_VECTORS, whose templates are in the folders of ASSAY_TEMPLATES.
+func vectors(t *testing.T, each func(id string, c reduce.Case)) {
 	files := os.Getenv("ASSAY_VECTORS")
 	if files == "" {
 		t.Skip("ASSAY_VECTORS names the inputs; `make libassay` sets it")
 	}
-	n := 0
-	for _, name := range filepath.SplitList(files) {
-		f, err := os.Open(name)
+	var folders []fs.FS
+	for _, dir := range filepath.SplitList(os.Getenv("ASSAY_TEMPLATES")) {
+		folders = append(folders, os.DirFS(dir))
+	}
+	v := &vector.Verifier{Templates: vector.NewTemplates(folders...)}
+	n := map[string]int{}
+	for _, given := range filepath.SplitList(files) {
+		names, err := vector.Files(given)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := bufio.NewReader(f)
-		for {
-			line, err := lines.ReadBytes('\n')
-			if len(line) > 0 {
-				v, err := ordered.Parse(line)
-				if err != nil {
-					t.Fatalf("%s: %v", name, err)
-				}
-				if v.At("kind").Text() == "parse" {
-					n++
-					each(v.At("id").Text(), v, templateText(t, v.At("template").Text()))
-				}
-			}
-			if err == io.EOF {
-				break
-			}
+		for _, name := range names {
+			f, err := os.Open(name)
 			if err != nil {
 				t.Fatal(err)
 			}
+			for r := vector.NewReader(name, f); ; {
+				vec, err := r.Next()
+				if err == io.EOF {
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				if vec.Kind != "parse" && vec.Kind != "fixture" {
+					continue
+				}
+				c, err := v.Case(t.Context(), &vec)
+				if err != nil && vec.Kind == "fixture" {
+					n["fixtures without a template"]++ // ci/known/fixtures.txt lists them
+					continue
+				} else if err != nil {
+					t.Fatalf("%s: %v", vec.ID, err)
+				}
+				n[vec.Kind]++
+				each(vec.ID, c)
+			}
+			f.Close()
 		}
-		f.Close()
 	}
-	if n == 0 {
+	if n["parse"] == 0 {
 		t.Error("there is no vector of the kind parse")
 	}
-	t.Logf("%d vectors", n)
-}
-
-func templateText(t *testing.T, name string) string {
-	for _, dir := range filepath.SplitList(os.Getenv("ASSAY_TEMPLATES")) {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-			return string(text)
-		}
-	}
-	t.Fatalf("no folder of ASSAY_TEMPLATES has %s", name)
-	return ""
+	t.Logf("read: %v", n)
 }
 
 // pair is a plan behind a handle, and the same one in Go.
@@ -223,16 +228,12 @@ func splits(text string) [][]string {
 }
 
 // insisted is the options of a vector.
-func insisted(v ordered.Value) (string, engine.PrepareOptions) {
+func insisted(fallbacks []string) (string, engine.PrepareOptions) {
 	o := ordered.ObjectOf(ordered.MemberOf("insist", ordered.Boolean(true)))
-	var names []string
-	for _, name := range v.At("fallback").Items() {
-		names = append(names, name.Text())
+	if len(fallbacks) > 0 {
+		o = o.With("fallbacks", texts(fallbacks))
 	}
-	if names != nil {
-		o = o.With("fallbacks", v.At("fallback"))
-	}
-	return o.String(), engine.PrepareOptions{Insist: true, Fallbacks: names}
+	return o.String(), engine.PrepareOptions{Insist: true, Fallbacks: fallbacks}
 }
 
 // TestVectors reads all vectors by C and by Go, in every split: each piece gives the same bytes. A
@@ -260,8 +261,8 @@ func TestVectors(t *testing.T) {
 		format   string
 	}
 	templates := map[string]both{}
-	vectors(t, func(id string, v ordered.Value, text string) {
-		name := v.At("template").Text()
+	vectors(t, func(id string, c reduce.Case) {
+		name, text := c.Template.ChatTemplate().Source.Name, c.Template.ChatTemplate().Source.Text
 		b, ok := templates[name]
 		if !ok {
 			h, a := m.compile(given{name: name, text: text, bos: subject.BOS, eos: subject.EOS,
@@ -276,12 +277,12 @@ func TestVectors(t *testing.T) {
 			b = both{h, compiled, must(t, m.format(h))}
 			templates[name] = b
 		}
-		r, err := chat.ParseRequest(v.At("request"))
+		r, err := chat.ParseRequest(c.Request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		options, o := insisted(v)
-		h, a := m.prepare(b.handle, v.At("request").String(), options)
+		options, o := insisted(c.Fallbacks)
+		h, a := m.prepare(b.handle, c.Request.String(), options)
 		prepared := must(t, a)
 		defer free(h)
 		plan, err := b.template.Prepare(r, o)
@@ -296,13 +297,13 @@ func TestVectors(t *testing.T) {
 			(err == nil) != (a.status == statusOK) {
 			t.Errorf("%s: grammar: got %s, want %v %s", id, a.text, err, grammar)
 		}
-		output, isCut := v.At("output").Text(), v.At("partial").Bool()
+		output, isCut := c.Output, c.Reason.Cut()
 		all := splits(output)
 		for i, pieces := range all {
 			deltas := pair{h, plan}.read(t, &m, id, pieces, isCut)
 			if i == 0 || i >= len(all)-3 {
 				line, err := json.Marshal(map[string]any{"id": id, "template": name, "text": text,
-					"bos": subject.BOS, "eos": subject.EOS, "request": v.At("request"),
+					"bos": subject.BOS, "eos": subject.EOS, "request": c.Request,
 					"options": json.RawMessage(options), "cut": isCut, "pieces": latin(pieces),
 					"deltas": deltas})
 				if err != nil {
@@ -311,10 +312,10 @@ func TestVectors(t *testing.T) {
 				fmt.Fprintf(written, "%s\n", line)
 			}
 		}
-		if len(r.Tools) == 0 || r.Continue != chat.ContinueNone || o.Fallbacks != nil {
+		if len(r.Tools) == 0 || r.Continue != chat.ContinueNone || len(o.Fallbacks) > 0 {
 			return
 		}
-		h, a = m.prepareFormat(b.format, v.At("request").String())
+		h, a = m.prepareFormat(b.format, c.Request.String())
 		must(t, a)
 		defer free(h)
 		d, err := formatjson.Read(parsed(t, b.format))
@@ -711,70 +712,142 @@ func BenchmarkPiece(b *testing.B) {
 	}
 }
 
-// FuzzCalls makes calls as the input says, with handles of all kinds in every place, and with texts
-// of the input: each gives a status and, where it fails, an error in JSON.
+// FuzzCalls makes calls as the input says, in one to four threads at once that share their handles:
+// handles of all kinds in every place, freed ones and ones that never were, and the input's texts,
+// which are often no JSON and no UTF-8. Each call gives a status and, where it fails, an error in
+// JSON; where it does not, its result is JSON where assay.h says so.
 func FuzzCalls(f *testing.F) {
-	f.Add([]byte{0, 1, 2, 3, 3, 3, 6, 7}, hermes, request(), `Hi <tool_call>{"name": "get_weather"}`)
-	f.Add([]byte{0, 1, 8, 2, 9, 3, 5, 4, 7, 3, 6}, hermes, `{"messages":[]}`, "\xff<tool_call>")
-	f.Add([]byte{10, 0, 255, 1, 12, 2, 250}, "{% if %}", `{`, "")
+	const made = "\x00\x01\x02" // compile, prepare, parser
+	call := `Hi <tool_call>{"name": "get_weather", "arguments": {"city": "B"}}</tool_call>`
+	f.Add([]byte("\x00"+made+"\x03\x03\x03\x06\x07"), hermes, request(), call)
+	f.Add([]byte("\x01"+made+"\x08\x02\x09\x03\x05\x04\x07\x03\x06"), hermes,
+		`{"messages":[]}`, "\xff<tool_call>")
+	f.Add([]byte("\x02\x0a\x00\xff\x01\x0c\x02\xfa"), "{% if %}", `{`, "")
+	f.Add([]byte("\x03\x00\x0b\x0a\x02\x03\x10\x0d\x0e\x0f\x07\x03\x06"), hermes, request(), call)
+	f.Add([]byte("\x00"+made+"\x14\x15\x06\x06\x13"), hermes, request(), `{"insist":1}`)
 	f.Fuzz(func(t *testing.T, calls []byte, template, request, output string) {
-		var m memory
-		defer m.free()
-		all := []handle{0}
-		defer func() {
-			for _, h := range all {
-				free(h)
-			}
-		}()
-		from := 0
-		for i, call := range calls[:min(len(calls), 64)] {
-			h := all[len(all)-1]
-			if i > 0 && calls[i-1] > 127 {
-				h = all[int(calls[i-1])%len(all)]
-			}
-			var made handle
-			var a answer
-			switch call % 13 {
-			case 0:
-				made, a = m.compile(given{text: template, total: 100_000})
-			case 1:
-				made, a = m.prepare(h, request, `{"insist":true}`)
-			case 2:
-				made, a = m.parser(h)
-			case 3:
-				to := min(from+int(call)/13, len(output))
-				a = m.write(h, output[from:to])
-				from = to
-			case 4:
-				a = m.writeTokens(h, output, []int32{int32(call), -int32(call)},
-					[]uint{uint(call) / 2, uint(len(output))})
-			case 5:
-				_, each := m.writeMany([]handle{h, 0, h}, []string{output, output, template})
-				a = each[0]
-			case 6:
-				a = m.finish(h, int(call)/60)
-			case 7:
-				a.status = free(h)
-			case 8:
-				a = m.grammar(h, []string{"gbnf", "lark", "ebnf", "structural-tag", output}[call%5])
-			case 9:
-				a = m.segments(h)
-			case 10:
-				made, a = m.prepareFormat(output, request)
-			case 11:
-				a = m.format(h)
-			case 12:
-				a, _ = m.writeSpans(h, output)
-			}
-			if made != 0 {
-				all = append(all, made)
-			}
-			if a.status < 0 || a.status >= statusInternal {
-				t.Fatalf("call %d: status %d: %s", call%13, a.status, a.text)
-			}
-			if a.status != statusOK && a.text != "" && !strings.HasPrefix(a.text, `{"error":"`) {
-				t.Fatalf("call %d: %s: %s", call%13, words[a.status], a.text)
-			}
+		if len(calls) == 0 {
+			return
 		}
+		shared := &drawn{handles: []handle{0}, formats: []string{output}}
+		defer shared.free()
+		var threads sync.WaitGroup
+		for i := range 1 + int(calls[0])%4 {
+			threads.Go(func() {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				var m memory
+				defer m.free()
+				for at, call := range calls[1:min(len(calls), 64)] {
+					a, isJSON := shared.call(&m, int(call), at+i, template, request, output)
+					if a.status < 0 || a.status >= statusInternal {
+						t.Errorf("call %d: status %d: %s", call, a.status, a.text)
+					}
+					failed := a.status != statusOK
+					if failed && a.text != "" && !strings.HasPrefix(a.text, `{"error":"`) {
+						t.Errorf("call %d: %s: %s", call, words[a.status], a.text)
+					}
+					if (failed || isJSON) && a.text != "" && !json.Valid([]byte(a.text)) {
+						t.Errorf("call %d: %s: no JSON: %q", call, words[a.status], a.text)
+					}
+				}
+			})
+		}
+		threads.Wait()
 	})
+}
+
+// drawn has the handles that some threads draw from, and the formats that were read.
+type drawn struct {
+	mu      sync.Mutex
+	handles []handle
+	formats []string
+}
+
+// handle returns the newest handle, an older one, freed or not, or a number that is none.
+func (d *drawn) handle(call, at int) (handle, string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h, format := d.handles[len(d.handles)-1], d.formats[len(d.formats)-1]
+	switch call / 22 {
+	case 8, 9:
+		h = d.handles[at%len(d.handles)]
+	case 10:
+		h += handle(at) << (at % 64)
+	case 11:
+		h = handle(at) * 0x9e3779b97f4a7c15 >> (at % 64)
+	}
+	return h, format
+}
+
+func (d *drawn) free() {
+	for _, h := range d.handles {
+		free(h)
+	}
+}
+
+// call makes a call, and says whether its result is JSON.
+func (d *drawn) call(m *memory, call, at int, template, request, output string) (a answer,
+	isJSON bool) {
+	h, format := d.handle(call, at)
+	var made handle
+	isJSON = true
+	switch call % 22 {
+	case 0:
+		made, a = m.compile(given{text: template, total: 100_000, tokenizer: tokenizer})
+	case 1:
+		made, a = m.prepare(h, request, `{"insist":true}`)
+	case 2:
+		made, a = m.parser(h)
+	case 3, 4:
+		from := min(at*call%67, len(output))
+		a = m.write(h, output[from:min(from+call%13, len(output))])
+	case 5:
+		a = m.writeTokens(h, output, []int32{int32(call), -int32(call)},
+			[]uint{uint(call) / 2, uint(len(output))})
+	case 6:
+		a = m.finish(h, call/60)
+	case 7:
+		a.status = free(h)
+	case 8:
+		a, isJSON = m.grammar(h, []string{"gbnf", "lark", "ebnf", "lazy-gbnf", output}[at%5]), false
+	case 9:
+		a = m.segments(h)
+	case 10:
+		made, a = m.prepareFormat(format, request)
+	case 11:
+		if a = m.format(h); a.status == statusOK {
+			d.mu.Lock()
+			// The format as it is, and with a text of the input in the place of one of its bytes.
+			broken := a.text[:at*97%len(a.text)] + output + a.text[at*97%len(a.text)+1:]
+			d.formats = append(d.formats, a.text, broken)
+			d.mu.Unlock()
+		}
+	case 12:
+		a, _ = m.writeSpans(h, output)
+		isJSON = false
+	case 13:
+		a.status, _ = m.held(h)
+	case 14:
+		a = m.diagnostics(h)
+	case 15:
+		a = m.gate(h)
+	case 16, 17:
+		_, each := m.writeMany([]handle{h, 0, h}, []string{output, output, template})
+		a = each[2]
+	case 18:
+		made, a = m.compile(given{text: output, source: at, tokenizer: request, held: 64})
+	case 19:
+		made, a = m.prepare(h, output, "")
+	case 20:
+		made, a = m.prepare(h, request, output)
+	case 21:
+		a = m.writeTokens(h, "", []int32{7, 20, int32(uint32(at) * 0x9e3779b1)}[:1+at%3], nil)
+	}
+	if made != 0 {
+		d.mu.Lock()
+		d.handles = append(d.handles, made)
+		d.mu.Unlock()
+	}
+	return a, isJSON
 }

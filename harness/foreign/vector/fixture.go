@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/corpus/reduce"
 )
 
 // isFixture reports whether a line without a kind is a record of CanIToolCall's fixture
@@ -35,7 +36,7 @@ func (v *Verifier) fixture(ctx context.Context, vec *Vector) error {
 		if err != nil {
 			return err
 		}
-		plan, err := t.answered(vec)
+		plan, _, err := t.answered(vec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -82,34 +83,53 @@ func spelledIn(vec *Vector) (names []string) {
 	return names
 }
 
-// answered prepares the request that a fixture's output answers.
-func (t *template) answered(vec *Vector) (*engine.Plan, error) {
+// fixtureCase returns a fixture as a case.
+func (v *Verifier) fixtureCase(ctx context.Context, vec *Vector) (c reduce.Case, err error) {
+	name, err := v.Templates.find(vec.Value.At("provenance", "template_sha256").Text(),
+		stringsOf(vec.Value.At("models")))
+	if err != nil {
+		return c, err
+	}
+	t, err := v.named(ctx, name)
+	if err != nil {
+		return c, err
+	}
+	c = reduce.Case{Fallbacks: spelledIn(vec), Output: vec.Value.At("raw_output").Text(),
+		Reason: ended(vec)}
+	if _, c.Request, err = t.answered(vec); err == nil {
+		c.Template, err = t.chat()
+	}
+	return c, err
+}
+
+// answered prepares the request that a fixture's output answers, and returns it as well.
+func (t *template) answered(vec *Vector) (first *engine.Plan, asked ordered.Value, err error) {
 	chatTemplate, err := t.chat()
 	if err != nil {
-		return nil, err
+		return nil, asked, err
 	}
 	modes := []ordered.Value{vec.Value.At("thinking"), {}, ordered.Boolean(true),
 		ordered.Boolean(false)}
-	var first *engine.Plan
 	for i, mode := range modes {
-		request, err := chat.ParseRequest(fixtureRequest(vec, mode))
+		value := fixtureRequest(vec, mode)
+		request, err := chat.ParseRequest(value)
 		if err != nil {
-			return nil, err
+			return nil, asked, err
 		}
 		o := engine.PrepareOptions{Insist: true, Fallbacks: spelledIn(vec)}
 		plan, err := chatTemplate.Prepare(request, o)
 		if err != nil && i == 0 {
-			return nil, err
+			return nil, asked, err
 		}
 		if err == nil && strings.HasSuffix(plan.Prompt.Text, vec.Value.At("generation_prompt").
 			Text()) {
-			return plan, nil
+			return plan, value, nil
 		}
 		if i == 0 {
-			first = plan
+			first, asked = plan, value
 		}
 	}
-	return first, nil
+	return first, asked, nil
 }
 
 // fixtureRequest is a request for a fixture's output, in a mode of thinking: true, false, or null

@@ -65,8 +65,12 @@ func (t *template) plan(vec *Vector) (*engine.Plan, error) {
 		engine.PrepareOptions{Insist: true, Fallbacks: stringsOf(vec.Value.At("fallback"))})
 }
 
-// Case returns a vector of the kind parse as a case to reduce.
+// Case returns a vector of the kind parse, or a fixture, as a case to reduce. That of a fixture has
+// no expectation.
 func (v *Verifier) Case(ctx context.Context, vec *Vector) (reduce.Case, error) {
+	if vec.Kind == "fixture" {
+		return v.fixtureCase(ctx, vec)
+	}
 	if vec.Kind != "parse" {
 		return reduce.Case{}, fmt.Errorf("%s is a vector of the kind %s; those of the kind "+
 			"parse can be shrunk", vec.ID, vec.Kind)
