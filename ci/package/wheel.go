@@ -96,7 +96,8 @@ Description-Content-Type: text/markdown
 		file{info + "WHEEL", []byte(tags), 0o644},
 		file{info + "entry_points.txt", []byte("[console_scripts]\nassay = assay_chat.__main__:main\nassay-chat = assay_chat.__main__:main\n\n" +
 			"[pytest11]\nassay = assay_chat.pytest_plugin\n\n" +
-			"[vllm.general_plugins]\nassay = assay_chat.vllm:register\n"), 0o644})
+			"[vllm.general_plugins]\nassay = assay_chat.vllm:register\n\n" +
+			"[sglang.srt.plugins]\nassay = assay_chat.sglang:register\n"), 0o644})
 	var record strings.Builder
 	for _, f := range files {
 		sum := sha256.Sum256(f.text)

@@ -1,4 +1,5 @@
-"""mlx-lm's tool parsers, called as its server calls them: on the text between a call's markers."""
+"""mlx-lm's tool parsers, called as its server calls them: on the text between a call's markers.
+With --assay they are those of assay_chat.mlx."""
 
 import importlib
 import importlib.metadata
@@ -52,9 +53,16 @@ def inference():
 
 
 INFER = inference()
+OURS = "--assay" in sys.argv
+if OURS:
+    import assay_chat.mlx
+    from assay_view import tokenizer
 
 
 def describe(_):
+    if OURS:
+        return {"engine": "assay-mlx-lm", "version": importlib.metadata.version("mlx-lm"),
+                "by_template": True, "streams": False, "reasoning": False}  # fmt: skip
     return {
         "engine": "mlx-lm",
         "version": importlib.metadata.version("mlx-lm"),
@@ -73,6 +81,16 @@ def detect(r):
     return {"parser": {"tool": INFER(tokenizer) or "", "reasoning": ""}}
 
 
+def chosen(r):
+    """Returns the parser that mlx-lm would take for a template of ours."""
+    utils = types.SimpleNamespace(_infer_tool_parser=INFER)
+    assay_chat.mlx.register(utils)
+    name = utils._infer_tool_parser(tokenizer(r))
+    if not name:
+        raise Unsupported("no marker begins a call of this template")
+    return importlib.import_module("mlx_lm.tool_parsers." + name)
+
+
 def parse(r):
     if r.get("chunks") is not None:
         raise Unsupported("mlx-lm has no streaming parser of calls")
@@ -80,10 +98,12 @@ def parse(r):
     tools = declared(r["request"])
     message = Message()
     text = r["output"]
+    if OURS and tools:
+        name = "assay"
     if not name or not tools:
         message.add(content=text)
         return message.answer(False)
-    module = PARSERS[name]
+    module = chosen(r) if OURS else PARSERS[name]
     start, end = module.tool_call_start, module.tool_call_end
     calls = []
     while True:

@@ -1,5 +1,5 @@
 """transformers' response parsing: with the object of the request, or with one that its server
-ships."""
+ships. With --assay it is that of assay_chat.transformers, attached to a tokenizer."""
 
 import ast
 import importlib.metadata
@@ -37,11 +37,19 @@ def shipped():
     return constants["_RESPONSE_TEMPLATE_FALLBACKS"]
 
 
+OURS = "--assay" in sys.argv
+if OURS:
+    import assay_chat.transformers
+    from assay_view import tokenizer
+
 # The table is by groups of model types; each object goes by the first of its group.
 SHIPPED = {(types if isinstance(types, str) else types[0]): o for types, o in shipped().items()}
 
 
 def describe(_):
+    if OURS:
+        return {"engine": "assay-transformers", "version": importlib.metadata.version("transformers"),
+                "by_template": True, "streams": True}  # fmt: skip
     return {
         "engine": "transformers",
         "version": importlib.metadata.version("transformers"),
@@ -79,6 +87,14 @@ def spelled(result):
 def parse(r):
     tools = declared(r["request"]) or None
     prefix = r.get("prompt") or ""
+    if OURS:
+        tok = assay_chat.transformers.attach(tokenizer(r))
+        if r.get("chunks") is None:
+            return spelled(tok.parse_response(r["output"], prefix=prefix, tools=tools))
+        ours = assay_chat.transformers.parser_of(tok, prefix, tools)
+        for chunk in r["chunks"]:
+            ours.write(chunk)
+        return spelled(ours.close().message)
     if r.get("chunks") is None:
         return spelled(parse_response(r["output"], template(r), prefix=prefix, tools=tools))
     parser = ResponseParser(template(r), prefix=prefix, tools=tools)

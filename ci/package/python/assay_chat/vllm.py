@@ -20,12 +20,9 @@ where a grammar begins.
 
 from __future__ import annotations
 
-import os
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from vllm.entrypoints.generate.base.protocol import (
@@ -41,102 +38,13 @@ from vllm.renderers.chat_utils import make_tool_call_id
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser, ToolParserManager
 
-from assay_chat import Answer, Delta, Parser, Plan, Template
+from assay_chat import Answer, Delta, Parser, Plan
+from assay_chat._serving import Model, choice_of, request_of, served, tool_of
 
 NAME = "assay"
 
-_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "look_up",
-        "description": "Looks a word up.",
-        "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
-    },
-}
 _TAIL = 256  # tokens of a prompt that are looked at first for the header of the answer
 _NEAR = 16  # tokens that may spell the end of reasoning
-
-
-class _Model:
-    """What the template says of a model's answers."""
-
-    def __init__(self, template: Template) -> None:
-        self.template = template
-        told = template.format()
-        reasoning = told.get("reasoning", {})
-        self.header: str = told.get("header", "")
-        self.prefills: list[str] = told.get("prefills") or [""]
-        self.ends = [end.strip() for end in told.get("end", []) if end.strip()]
-        self.opens, self.closes = _text(reasoning.get("open")), _text(reasoning.get("close"))
-        self.routed = "routes" in told
-        self.thinks = bool(self.closes) or any(
-            route.get("kind") == "reasoning" for route in told.get("routes", [])
-        )
-        self.proven = False
-
-    def prove(self) -> None:
-        """Raise an error where calls are not proven to be read."""
-        if not self.proven:
-            self.prepare(_request({}, tools=[_TOOL]), prefill="")
-            self.proven = True
-
-    def prepare(self, request: dict[str, Any], **options: Any) -> Plan:
-        """Prepare a request as the environment wants it."""
-        names = os.environ.get("ASSAY_FALLBACKS", "")
-        return self.template.prepare(
-            request,
-            fallbacks=[name.strip() for name in names.split(",") if name.strip()],
-            insist=os.environ.get("ASSAY_INSIST") == "1",
-            **options,
-        )
-
-    def prefill(self, switches: dict[str, Any]) -> str:
-        """Return the prefill of an ordinary request with some switches of the template."""
-        prompt = self.template.prepare(_request(switches), insist=True).prompt
-        return prompt[prompt.rfind(self.header) + len(self.header) :] if self.header else ""
-
-
-def _text(marker: Any) -> str:
-    """Return a marker's text without the white space at its edges."""
-    return (marker["text"] if isinstance(marker, dict) else marker or "").strip()
-
-
-@lru_cache(maxsize=8)
-def _model(text: str, name: str, bos: str, eos: str) -> _Model:
-    return _Model(Template(text, name, bos, eos))
-
-
-def _served(tokenizer: Any, own: str | None = None) -> _Model:
-    """Return the model of the template that serves: a request's own, the one that the environment
-    names, or the tokenizer's for requests with tools."""
-    if own is None and (named := os.environ.get("ASSAY_CHAT_TEMPLATE")):
-        own = Path(named).read_text(encoding="utf-8")
-    template = Template.of_tokenizer(tokenizer)
-    return _model(own or template.text, template.name, template.bos or "", template.eos or "")
-
-
-def _request(switches: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return a request as far as it decides how the answer is read."""
-    messages = [{"role": "user", "content": "Hi"}]
-    return {"messages": messages, "chat_template_kwargs": switches, **fields}
-
-
-def _tool(tool: Any) -> dict[str, Any]:
-    """Return a tool in the shape of chat completions; Responses has its function's members flat."""
-    told: dict[str, Any] = tool if isinstance(tool, dict) else tool.model_dump(exclude_none=True)
-    if "function" in told:
-        return told
-    members = {k: told[k] for k in ("name", "description", "parameters") if k in told}
-    return {"type": "function", "function": members}
-
-
-def _choice(choice: Any) -> Any:
-    """Return a tool_choice in the shape of chat completions."""
-    if choice is None or isinstance(choice, str):
-        return choice or "auto"
-    told = choice if isinstance(choice, dict) else choice.model_dump(exclude_none=True)
-    name = told["function"]["name"] if "function" in told else told.get("name")
-    return {"type": "function", "function": {"name": name}} if name else "auto"
 
 
 class _Turn:
@@ -152,13 +60,13 @@ class _Turn:
         self.answer: Answer | None = None
         self._ids: dict[int, str] = {}
 
-    def model(self, request: Any = None) -> _Model:
-        return _served(self.tokenizer, getattr(request, "chat_template", None))
+    def model(self, request: Any = None) -> Model:
+        return served(self.tokenizer, getattr(request, "chat_template", None))
 
     def text(self, ids: Sequence[int]) -> str:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False))
 
-    def after_header(self, model: _Model, ids: Sequence[int]) -> str | None:
+    def after_header(self, model: Model, ids: Sequence[int]) -> str | None:
         """Return the text after the last header of an answer; None where there is none."""
         if not model.header:
             return None
@@ -175,8 +83,8 @@ class _Turn:
         """Return the plan of the answer. The prompt says what the answer begins with; without it
         a prompt with the same switches does."""
         model = self.model(request)
-        choice = _choice(getattr(request, "tool_choice", None)) if request is not None else "auto"
-        tools = [_tool(t) for t in self.tools] if self.has_tools and choice != "none" else []
+        choice = choice_of(getattr(request, "tool_choice", None)) if request is not None else "auto"
+        tools = [tool_of(t) for t in self.tools] if self.has_tools and choice != "none" else []
         fields: dict[str, Any] = {}
         if tools:
             fields = {"tools": tools, "tool_choice": choice}
@@ -197,7 +105,7 @@ class _Turn:
             # An answer without a header of its own, such as one to a tool's result.
             told = request.model_dump(mode="json", exclude_none=True, include={"messages"})
             fields["messages"] = told["messages"]
-        return model.prepare(_request(self.switches) | fields, **options)
+        return model.prepare(request_of(self.switches) | fields, **options)
 
     def read(self, output: str, request: Any) -> Answer:
         """Read a whole output, once for both parsers."""
@@ -333,7 +241,7 @@ class AssayReasoningParser(ReasoningParser):
         if not begun.strip():
             return False
         # The next letter would be content.
-        parser = model.template.prepare(_request({}), insist=True, prefill="").parser()
+        parser = model.template.prepare(request_of({}), insist=True, prefill="").parser()
         parser.write(begun + "x")
         message = parser.close().message
         return bool(message.get("content") or message.get("tool_calls"))
@@ -395,7 +303,7 @@ class AssayToolParser(ToolParser):
 
     def adjust_request(self, request: Any) -> Any:
         request.skip_special_tokens = False
-        choice = _choice(getattr(request, "tool_choice", None))
+        choice = choice_of(getattr(request, "tool_choice", None))
         if not request.tools or choice == "none" or request.structured_outputs is not None:
             return request
         model = self.turn.model(request)
