@@ -336,6 +336,10 @@ picks: hub ## have SGLang pick its parsers for the Hub's templates: PART=1 to 5 
 vllm: hub ## serve the corpus and 40 templates of the Hub by vLLM's classes with assay_chat.vllm
 	@GO="$(GO)" ci/engines/vllm/test.sh
 
+.PHONY: plugins
+plugins: hub ## the same for SGLang, transformers and mlx-lm: ENGINE=sglang
+	@GO="$(GO)" ci/engines/test.sh $(ENGINE)
+
 .PHONY: grammars
 grammars: ## have xgrammar and llguidance judge turns by our grammars: TURNS=10000 SEED=1
 	@ci/engines/setup.sh grammars

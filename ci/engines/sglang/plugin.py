@@ -23,10 +23,12 @@ def server_of(r):
 
 
 def parse(r):
-    server, body = server_of(r), {"messages": r["request"]["messages"]}
-    for name in ("continue_final_message", "chat_template_kwargs"):
-        if r["request"].get(name):
-            body[name] = r["request"][name]
+    server, given = server_of(r), r["request"]
+    body = {
+        "messages": given["messages"],
+        "continue_final_message": bool(given.get("continue_final_message")),
+        "chat_template_kwargs": given.get("chat_template_kwargs") or {},
+    }
     if tools := declared(r["request"]):
         body |= {"tools": tools, "tool_choice": "auto"}
     body["input_ids"] = [0]  # the prompt is given

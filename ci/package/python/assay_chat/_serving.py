@@ -109,16 +109,18 @@ def choice_of(choice: Any) -> Any:
 
 
 def begun(model: Model, prompt: str) -> str | None:
-    """Return the start of the answer in a prompt; None where it has no header of its own."""
-    at = prompt.rfind(model.header) if model.header else -1
+    """Return the start of the answer in a prompt; None where it has no header of its own. Where the
+    parts of an answer have the header, it is a part of the start."""
+    mark = model.header or model.prefills[0]
+    at = prompt.rfind(mark)
     start = prompt[at + len(model.header) :]
     return None if at < 0 or any(end in start for end in model.ends) else start
 
 
 def model_plan(model: Model, prompt: str, request: dict[str, Any]) -> Plan:
-    """Return the plan of the answer to a prompt that the engine has rendered. Without a prompt, or
-    without a header in it, that of an ordinary request tells what the answer begins with."""
-    if not prompt or not model.header:
+    """Return the plan of the answer to a prompt that the engine has rendered. Without a prompt that
+    of an ordinary request tells what the answer begins with."""
+    if not prompt:
         return model.prepare(request)
     try:
         return model.prepare(request, prefill=begun(model, prompt) or "")

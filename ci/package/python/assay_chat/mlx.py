@@ -38,7 +38,11 @@ def choose(tokenizer: Any) -> types.ModuleType | None:
     def parse_tool_call(text: str, tools: Any = None) -> list[dict[str, Any]]:
         parser = _plan(model, tools).parser()
         parser.write(start + text)
-        return [_call(call) for call in parser.close().tool_calls]
+        answer = parser.close()
+        calls = [_call(c) for c, whole in zip(answer.tool_calls, answer.complete) if whole]
+        if not calls:  # mlx-lm goes on without the section
+            raise ValueError(f"there is no complete call in {start + text!r}")
+        return calls
 
     # The section goes to the end of the answer: it has all calls, and their closers.
     module.tool_call_start, module.tool_call_end = start, ""  # type: ignore[attr-defined]
