@@ -262,6 +262,8 @@ live: llama ## every family's battery on the tiny model, by llama.cpp: MODEL=FIL
 	@ci/live/llama.sh $(TEST) -tags llama -run 'TestBattery|TestRetemplated|TestLive|TestSoak' ./harness/serve/live ./harness/corpus/soak ./cmd/assay
 	$(if $(MODEL),ASSAY_MODEL=$(abspath $(MODEL)) ci/live/llama.sh $(TEST) -tags llama -run "TestTexts|TestTwoRounds" -count 1 ./harness/serve/local)
 	bin/assay live $(if $(MODEL),$(MODEL),--tiny) $(ARGS)
+	@GO="$(GO)" ci/live/llama.sh examples/llama.cpp/build.sh out/example
+	@ASSAY_EXAMPLE=$(CURDIR)/out/example/chat $(TEST) ./harness/serve/live -run TestExample -count 1
 
 .PHONY: live-race
 live-race: ## the binding and one family's battery under the race detector

@@ -1,4 +1,4 @@
-"""Tests assay_chat.sglang behind SGLang's own chat handler: what the cases of the corpus do not ask.
+"""Tests assay_chat.sglang behind SGLang's chat handler: what the corpus' cases do not ask.
 
 checks.py CORPUS [TEMPLATES...]    TEMPLATES: strangers', 40 of which have to be served unseen
 """
@@ -44,8 +44,8 @@ def family(name, *words):
 
 def read(server, output, prompt=PROMPT, **body):
     """Returns reasoning, content and calls: whole and streamed have to be alike."""
-    got = []
-    for how, given in ((whole, output), (streamed, [output[i : i + 3] for i in range(0, len(output), 3)])):
+    got, pieces = [], [output[i : i + 3] for i in range(0, len(output), 3)]
+    for how, given in ((whole, output), (streamed, pieces)):
         request, _ = asked(server, prompt, messages=HI, **body)
         m = how(server, request, given)["message"]
         calls = [(c["name"], json.loads(c["arguments"])) for c in m["tool_calls"]]
@@ -143,7 +143,7 @@ def test_unseen(want=40):
             "type": "object", "properties": {}}}})  # fmt: skip
         got = read(handler(of(text)), told["sample"], prompt, tools=tools, input_ids=[0])
         name, arguments = got[2][0]
-        assert (name, arguments["city"]) == ("get_weather", "Z\u00fcrich"), (path, told["sample"], got)
+        assert (name, arguments["city"]) == ("get_weather", "Zürich"), (path, got)
         served += 1
     assert served == want or len(sys.argv) == 2, f"{served} templates are served, want {want}"
 

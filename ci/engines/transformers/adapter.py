@@ -48,8 +48,9 @@ SHIPPED = {(types if isinstance(types, str) else types[0]): o for types, o in sh
 
 def describe(_):
     if OURS:
-        return {"engine": "assay-transformers", "version": importlib.metadata.version("transformers"),
-                "by_template": True, "streams": True}  # fmt: skip
+        version = importlib.metadata.version("transformers")
+        return {"engine": "assay-transformers", "version": version, "by_template": True,
+                "streams": True}  # fmt: skip
     return {
         "engine": "transformers",
         "version": importlib.metadata.version("transformers"),

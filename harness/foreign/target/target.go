@@ -24,9 +24,10 @@ import (
 
 // Target is a language in which a format is written, or the grammar of the answers to a request.
 type Target struct {
-	Name    string
-	Object  func(*engine.Template) (ordered.Value, error) // of a format
-	Member  string                                        // of tokenizer_config.json that holds the object
+	Name   string
+	Object func(*engine.Template) (ordered.Value, error) // of a format
+	Member string                                        // of tokenizer_config.json that holds it
+
 	Grammar func(*engine.Plan, *engine.Vocabulary) (string, error)
 }
 
@@ -64,8 +65,7 @@ func Names() []string {
 	return names
 }
 
-// Format is the format of a template as JSON. The prefill of an ordinary request comes
-// first.
+// Format is the format of a template as JSON. The prefill of an ordinary request comes first.
 func Format(t *engine.Template) ordered.Value {
 	a := t.Analysis()
 	prefills := a.Prefills

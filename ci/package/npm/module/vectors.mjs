@@ -21,7 +21,8 @@ function read(v) {
   const { deltas, message, finishReason, complete, diagnostics } = parser.close(
     v.cut ? "length" : "stop",
   );
-  const got = JSON.stringify({ deltas, message, finish_reason: finishReason, complete, diagnostics });
+  const end = { deltas, message, finish_reason: finishReason, complete, diagnostics };
+  const got = JSON.stringify(end);
   return got === compact(v.deltas[last]) ? "" : `the end: ${got}, want ${v.deltas[last]}`;
 }
 

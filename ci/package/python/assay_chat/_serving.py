@@ -1,5 +1,5 @@
-"""What the plugins of engines know of the template that serves: its headers, prefills and reasoning,
-and the shape of requests. The environment says what engines tell no parser:
+"""What the plugins of engines know of the template that serves: its headers, prefills and
+reasoning, and the shape of requests. The environment says what engines tell no parser:
 
 * ASSAY_CHAT_TEMPLATE, a file: the template where the server has its own.
 * ASSAY_FALLBACKS, names with commas between them: spellings of calls that are read besides the

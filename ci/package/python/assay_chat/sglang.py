@@ -1,6 +1,7 @@
 """A function-call parser and a reasoning parser for SGLang, both by the template that serves.
 
-    python -m sglang.launch_server --model-path MODEL --tool-call-parser assay --reasoning-parser assay
+    python -m sglang.launch_server --model-path MODEL \\
+        --tool-call-parser assay --reasoning-parser assay
 
 SGLang finds the parsers by the package's entry point of the group sglang.srt.plugins. The
 environment says what SGLang tells no parser (:mod:`assay_chat._serving`).
@@ -96,10 +97,13 @@ class AssayReasoningDetector(ResponseTemplateReasoningDetector):
     def json_output_started(self, text: str) -> bool:
         return self.verbatim or self.think_end_token in text
 
+    def _parser(self) -> Parser:
+        return model_plan(self.model, self.prompt, request_of({}, **self.fields)).parser()
+
     def detect_and_parse(self, text: str) -> ReasoningResult:
         if self.verbatim:
             return ReasoningResult(normal_text=text)
-        parser = model_plan(self.model, self.prompt, request_of({}, **self.fields)).parser()
+        parser = self._parser()
         parser.write(text)
         answer = parser.close()
         reasoning, content = answer.message.get("reasoning_content", ""), answer.content
@@ -113,7 +117,7 @@ class AssayReasoningDetector(ResponseTemplateReasoningDetector):
         if self.verbatim:
             return ReasoningResult(normal_text=new_text)
         if self.parser is None:
-            self.parser = model_plan(self.model, self.prompt, request_of({}, **self.fields)).parser()
+            self.parser = self._parser()
         return self._told(self.parser.write(new_text), new_text)
 
     def finish(self) -> ReasoningResult:

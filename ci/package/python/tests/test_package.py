@@ -344,6 +344,47 @@ def test_examples():
     assert "5 passed" in run.stdout, run.stdout
 
 
+class Tokenizer:
+    """What assay_chat asks of a tokenizer of transformers. A token is a character."""
+
+    name_or_path, bos_token, eos_token = "here", None, "<|im_end|>"
+
+    @classmethod
+    def from_pretrained(cls, name):
+        return cls()
+
+    def get_chat_template(self, tools):
+        return GOOD.read_text()
+
+    def decode(self, ids):
+        return "".join(map(chr, ids))
+
+    def parse_response(self, response, schema, *, prefix, tools):
+        return {"content": schema["content"]}
+
+
+def test_transformers():
+    from assay_chat.transformers import attach
+
+    tokenizer = attach(Tokenizer())
+    prompt, tools = "<|im_start|>assistant\n", REQUEST["tools"]
+    read = tokenizer.parse_response
+    message = read(CALL, prefix=prompt, tools=tools)
+    assert message["content"] == "Hi"
+    assert message["tool_calls"][0]["function"] == {
+        "name": "get_weather",
+        "arguments": {"city": "Zürich"},
+    }
+    assert read([ord(c) for c in CALL], prefix=[ord(c) for c in prompt], tools=tools) == message
+    assert read([CALL, "Ho"], prefix=prompt, tools=tools)[1]["content"] == "Ho"
+    assert "tool_call" in read(CALL, prefix=prompt)["content"]
+    assert read("x", {"content": "theirs"}, prefix="") == {"content": "theirs"}
+    broken = read(CALL[:-30], prefix=prompt, tools=tools)["tool_calls"][0]["function"]
+    assert isinstance(broken["arguments"], str)
+    with pytest.raises(ValueError, match="2 responses"):
+        read(["a", "b"], prefix=["a", "b", "c"])
+
+
 def test_page(tmp_path, monkeypatch, capsys):
     """What docs/python.md shows."""
     page = (EXAMPLES.parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
@@ -359,10 +400,13 @@ def test_page(tmp_path, monkeypatch, capsys):
         "send": sent.append,
         "generate": lambda prompt, stop: [CALL[:9], CALL[9:].encode()],
         "generate_ids": lambda prompt: [[7, 22], [23, 24, 8]],
+        "AutoTokenizer": Tokenizer,
+        "output": CALL,
+        "prompt": "<|im_start|>assistant\n",
     }
     for block in blocks:
         exec(block, names)
-    assert len(blocks) == 4 and json.dumps(sent).count('"name": "get_weather"') == 2
+    assert len(blocks) == 5 and json.dumps(sent).count('"name": "get_weather"') == 2
     printed = capsys.readouterr().out
     assert "A012" in printed and "identical" in printed and "generation" in printed
 
@@ -386,12 +430,7 @@ def test_transformers_script():
     try:
         import transformers_script
 
-        class Tokenizer:
-            name_or_path, bos_token, eos_token = "here", None, "<|im_end|>"
-
-            def get_chat_template(self, tools):
-                return GOOD.read_text()
-
+        class Encoder(Tokenizer):
             def __call__(self, text, **settings):
                 return {"input_ids": text}
 
@@ -405,7 +444,7 @@ def test_transformers_script():
                 "tools": [transformers_script.WEATHER],
             }
         )
-        deltas = list(transformers_script.stream(Model(), Tokenizer(), parser, max_new_tokens=5))
+        deltas = list(transformers_script.stream(Model(), Encoder(), parser, max_new_tokens=5))
     finally:
         sys.path.remove(str(EXAMPLES))
         del sys.modules["transformers"]
