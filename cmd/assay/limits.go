@@ -6,9 +6,8 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/foreign/gonja"
 	"github.com/goassay/assay/harness/hub/templates"
 )
@@ -27,23 +26,8 @@ const untrustedMemory = 1 << 30
 // memoryName is the limit that is no template's.
 const memoryName = "memory"
 
-// untrusted are the limits of --untrusted. All renders of a check of the most costly template in
-// public use take between 1,000,000 and 1,250,000 steps.
-var untrusted = engine.Limits{
-	Source:     1 << 20,
-	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
-	TotalSteps: 2_000_000,
-	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
-}
-
-// lookedAt are the limits of commands that look at a template once: the defaults, and for all
-// renders together some hundred times the cost of a usual template.
-var lookedAt = engine.Limits{TotalSteps: 20_000_000}
-
-// edited are the limits of the searches for a patch: for all renders of the template and of its
-// edited texts together, three times the cost of the most costly one of the vendors' templates,
-// which `assay train --keep` takes less than 33,000,000 steps for.
-var edited = engine.Limits{TotalSteps: 100_000_000}
+// The limits of --untrusted, of commands that look at a template, and of those that patch one.
+var untrusted, lookedAt, edited = subject.Untrusted, subject.LookedAt, subject.Edited
 
 func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 	flags.category("Limits")

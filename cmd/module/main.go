@@ -15,6 +15,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/vocab"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/edit/fix"
 	"github.com/goassay/assay/harness/foreign/target"
 	"github.com/goassay/assay/harness/serve/pipe"
@@ -22,9 +23,9 @@ import (
 
 func main() {
 	var known tokenizers
-	s := pipe.New(context.Background(), pipe.Options{Version: version, Grammars: target.Grammars(),
-		Objects: target.Objects(), Fix: fix.Reported, Vocabulary: known.vocabulary,
-		Texts: known.texts})
+	s := pipe.New(context.Background(), pipe.Options{Version: version, Limits: subject.LookedAt,
+		Tight: subject.Untrusted, Grammars: target.Grammars(), Objects: target.Objects(),
+		Fix: fix.Reported, Vocabulary: known.vocabulary, Texts: known.texts})
 	js.Global().Set("assay", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return string(s.Answer([]byte(args[0].String())))
 	}))

@@ -9,16 +9,13 @@ import (
 	"context"
 	"syscall/js"
 
-	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/serve/pipe"
 )
 
-// limits are those of a command that looks at a template: the person who pastes one waits for it.
-var limits = engine.Limits{TotalSteps: 20_000_000}
-
 func main() {
-	s := pipe.New(context.Background(), pipe.Options{Version: version, Limits: limits,
-		Tight: limits})
+	s := pipe.New(context.Background(), pipe.Options{Version: version, Limits: subject.LookedAt,
+		Tight: subject.LookedAt})
 	js.Global().Set("assay", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return string(s.Answer([]byte(args[0].String())))
 	}))

@@ -111,7 +111,11 @@ func (s *Service) fix(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.o.Fix(s.ctx, src, s.limits(r)), nil
+	limits := subject.Edited
+	if r.Untrusted {
+		limits = s.o.Tight
+	}
+	return s.o.Fix(s.ctx, src, limits), nil
 }
 
 func (s *Service) coverage(r *request) (any, error) {
