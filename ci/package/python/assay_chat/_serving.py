@@ -35,6 +35,9 @@ class Model:
         reasoning = told.get("reasoning", {})
         self.header: str = told.get("header", "")
         self.prefills: list[str] = told.get("prefills") or [""]
+        # What an answer's start is looked for by. Where the parts of an answer have the header, it
+        # is in the prefill.
+        self.mark = self.header or self.prefills[0]
         self.ends = [end.strip() for end in told.get("end", []) if end.strip()]
         self.opens, self.closes = text_of(reasoning.get("open")), text_of(reasoning.get("close"))
         self.routed = "routes" in told
@@ -109,10 +112,8 @@ def choice_of(choice: Any) -> Any:
 
 
 def begun(model: Model, prompt: str) -> str | None:
-    """Return the start of the answer in a prompt; None where it has no header of its own. Where the
-    parts of an answer have the header, it is a part of the start."""
-    mark = model.header or model.prefills[0]
-    at = prompt.rfind(mark)
+    """Return the start of the answer in a prompt; None where it has no header of its own."""
+    at = prompt.rfind(model.mark)
     start = prompt[at + len(model.header) :]
     return None if at < 0 or any(end in start for end in model.ends) else start
 

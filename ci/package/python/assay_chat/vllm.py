@@ -68,12 +68,12 @@ class _Turn:
 
     def after_header(self, model: Model, ids: Sequence[int]) -> str | None:
         """Return the text after the last header of an answer; None where there is none."""
-        if not model.header:
+        if not model.mark:
             return None
         size = _TAIL
         while True:
             text = self.text(ids[-size:])
-            if (at := text.rfind(model.header)) >= 0:
+            if (at := text.rfind(model.mark)) >= 0:
                 return text[at + len(model.header) :]
             if size >= len(ids):
                 return None
