@@ -15,8 +15,8 @@ import (
 	"github.com/goassay/assay/harness/serve/live"
 )
 
-// TestExample chats with the tiny model by the program that ASSAY_EXAMPLE names, examples/llama.cpp,
-// whose grammar makes a call of random weights: some questions demand one.
+// TestExample chats with the tiny model by the program that ASSAY_EXAMPLE names, that of
+// examples/llama.cpp. Its grammar makes calls of random weights: some questions demand one.
 func TestExample(t *testing.T) {
 	program := os.Getenv("ASSAY_EXAMPLE")
 	if program == "" {
