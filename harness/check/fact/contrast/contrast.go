@@ -1,0 +1,271 @@
+// Package contrast writes reasoning in conversations that differ in what should not matter to it,
+// and tells which of it reaches the prompt.
+//
+// # Model
+//
+// A [Leaf] is the reasoning of one message. Its [Stage] says where the message stands; templates
+// may keep the reasoning of one stage and drop that of another one. Within a stage all of it has
+// the same fate: whether there are instructions, how many calls and steps there are, what text
+// stands beside a call, and what was said before are no reason.
+//
+// # Complexity
+//
+// There are some 70 conversations, three times as many where the template reads a switch of
+// thinking. A template that reads no reasoning renders one.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package contrast
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/fact/reason"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/conversation"
+)
+
+// Stage is where a message with reasoning stands, as far as templates may heed it.
+type Stage uint8
+
+// The stages.
+const (
+	Running  Stage = iota // a call whose results are the last messages
+	Answered              // a call since the last question, after which the last message answers
+	Past                  // a call before the last question, with an answer
+	Cut                   // a call before the last question, without an answer
+	Last                  // an answer that is the last message
+	Older                 // an answer before the last question
+	stages
+)
+
+func (s Stage) String() string {
+	return [...]string{"a call that goes on", "a call that the last message answers",
+		"a call of an earlier turn", "a call that a question cut off", "the last answer",
+		"an answer of an earlier turn"}[s]
+}
+
+// Leaf is the reasoning of one message.
+type Leaf struct {
+	Stage   Stage
+	Kept    bool
+	Message int    // counted from 0
+	Text    string // the reasoning
+	In      *prompts.Prompt
+	mode    int // of thinking, as [reason.ThinkingModes] counts them
+}
+
+// Table has the leaves of all conversations, the plainest first.
+type Table []Leaf
+
+// All is the table of a template; it is empty where the template reads no reasoning.
+var All = probe.NewFact(take)
+
+// Split returns two leaves of one of the stages, under the same switch, of which one is kept and
+// the other one lost.
+func (t Table) Split(of ...Stage) (kept, lost Leaf, ok bool) {
+	for _, stage := range of {
+		if kept, lost, ok = t.pair(stage, stage); ok {
+			return kept, lost, ok
+		}
+	}
+	return kept, lost, false
+}
+
+// Inverted returns two leaves under the same switch: none of the first stage is kept, and all of
+// the other one are.
+func (t Table) Inverted(none, all Stage) (kept, lost Leaf, ok bool) {
+	return t.pair(all, none)
+}
+
+// pair returns a leaf of one stage that is kept and one of another that is lost. The stages are the
+// same, or all of the one are kept and all of the other lost.
+func (t Table) pair(keep, lose Stage) (kept, lost Leaf, ok bool) {
+	for mode := range reason.ThinkingModes() {
+		var found [2]struct{ kept, lost []Leaf }
+		for _, l := range t {
+			for i, stage := range [2]Stage{keep, lose} {
+				switch f := &found[i]; {
+				case l.mode != mode || l.Stage != stage:
+				case l.Kept:
+					f.kept = append(f.kept, l)
+				default:
+					f.lost = append(f.lost, l)
+				}
+			}
+		}
+		k, l := found[0], found[1]
+		if len(k.kept) == 0 || len(l.lost) == 0 ||
+			keep != lose && len(k.lost)+len(l.kept) > 0 {
+			continue
+		}
+		return k.kept[0], l.lost[0], true
+	}
+	return kept, lost, false
+}
+
+// situation is what surrounds a leaf, and is no reason to drop it.
+type situation struct {
+	told, greeted bool          // instructions come first, or an answer to nothing
+	earlier       int           // turns before
+	beside        ordered.Value // the content of calls: null, empty, a text
+	calls, rounds int           // in a message; messages with calls
+	parts         bool          // the question is a list of parts
+}
+
+// situations are two plain ones, and those that differ from one of them in one respect.
+func situations() []situation {
+	var all []situation
+	text := ordered.Str("REMARKNEEDLE")
+	for _, base := range []situation{{beside: ordered.Str(""), calls: 1, rounds: 1},
+		{told: true, earlier: 1, beside: text, calls: 1, rounds: 2}} {
+		all = append(all, base)
+		for _, change := range []func(*situation){
+			func(s *situation) { s.told = !s.told },
+			func(s *situation) { s.greeted = true },
+			func(s *situation) { s.earlier = 1 - s.earlier },
+			func(s *situation) { s.earlier = 2 },
+			func(s *situation) { s.calls = 2 },
+			func(s *situation) { s.rounds = 3 - s.rounds },
+			func(s *situation) { s.rounds = 3 },
+			func(s *situation) { s.beside = ordered.Value{} },
+			func(s *situation) { s.beside = text },
+			func(s *situation) { s.beside = ordered.Str("") },
+			func(s *situation) { s.parts = true },
+		} {
+			other := base
+			if change(&other); other != base {
+				all = append(all, other)
+			}
+		}
+	}
+	return all
+}
+
+// talk is a conversation while it is written.
+type talk struct {
+	messages []ordered.Value
+	leaves   []Leaf
+}
+
+// say adds a message with reasoning.
+func (t *talk) say(message ordered.Value, stage Stage) {
+	l := Leaf{Stage: stage, Message: len(t.messages),
+		Text: fmt.Sprintf("THOUGHT%cNEEDLE", 'A'+len(t.leaves))}
+	t.leaves = append(t.leaves, l)
+	t.messages = append(t.messages, message.With("reasoning_content", ordered.Str(l.Text)))
+}
+
+// talk writes a situation: after the question a loop of calls, and what the stage of the calls
+// asks for.
+func (s situation) talk(calls Stage) talk {
+	var t talk
+	if s.told {
+		t.messages = append(t.messages, sample.System)
+	}
+	if s.greeted {
+		t.say(sample.AnswerOf("GREETINGNEEDLE"), Older)
+	}
+	for i := range s.earlier {
+		t.messages = append(t.messages, chat.User(fmt.Sprintf("EARLIER%cNEEDLE", 'A'+i)))
+		t.say(sample.AnswerOf(fmt.Sprintf("REPLY%cNEEDLE", 'A'+i)), Older)
+	}
+	question := sample.User
+	if s.parts {
+		question = sample.UserInParts
+	}
+	t.messages = append(t.messages, question)
+	for i := range s.rounds {
+		var all, results []ordered.Value
+		for j := range s.calls {
+			id := fmt.Sprintf("callid%d%02d", i+1, j+1)
+			all = append(all, sample.CallIn(id, fmt.Sprintf("CITY%c%cNEEDLE", 'A'+i, 'A'+j)))
+			results = append(results, sample.ResultOf(id,
+				fmt.Sprintf("RESULT%c%cNEEDLE", 'A'+i, 'A'+j)))
+		}
+		t.say(sample.CallTurnOf(all...).With("content", s.beside), calls)
+		t.messages = append(t.messages, results...)
+	}
+	switch calls {
+	case Answered:
+		t.say(sample.Answer, Last)
+	case Past:
+		t.say(sample.Answer, Older)
+		t.messages = append(t.messages, sample.LaterUser)
+	case Cut:
+		t.messages = append(t.messages, sample.LaterUser)
+	}
+	return t
+}
+
+func take(s *probe.Subject) Table {
+	var all Table
+	tools := s.Tools()
+	for mode, thinking := range reason.ThinkingModes() {
+		reads, switched := false, false
+		for _, situation := range situations() {
+			if situation.parts && !s.Template.Caps().TypedContent {
+				continue
+			}
+			for _, calls := range []Stage{Running, Answered, Past, Cut} {
+				talk := situation.talk(calls)
+				p := look(s, talk.messages, tools, thinking.On)
+				if p.Err != nil {
+					continue // other rules are about it
+				}
+				trace := p.Seen.Trace
+				for _, l := range talk.leaves {
+					l.Kept, l.In, l.mode = p.Has(l.Text), p, mode
+					all = append(all, l)
+					reads = reads || slices.ContainsFunc(chat.ReasoningFields[:],
+						func(field string) bool {
+							return trace.Read(fmt.Sprintf("messages[%d].%s", l.Message, field))
+						})
+				}
+				for _, name := range switches {
+					switched = switched || trace.Read(name) || trace.Tested(name)
+				}
+			}
+			if !reads {
+				return nil
+			}
+		}
+		if !switched {
+			break
+		}
+	}
+	return all
+}
+
+// switches are the variables of thinking.
+var switches = []string{"enable_thinking", "thinking"}
+
+// look renders messages with reasoning under all its names.
+func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) *prompts.Prompt {
+	in := chattemplate.Input{Tools: tools, Kwargs: slices.Clone(s.Template.Caps().Needs.Bound)}
+	for _, m := range messages {
+		thought, ok := m.Get("reasoning_content")
+		for _, field := range chat.ReasoningFields[1:] {
+			if ok {
+				m = m.With(field, thought)
+			}
+		}
+		in.Messages = append(in.Messages, m)
+	}
+	in.Generate = conversation.KindOf(messages[len(messages)-1]) != conversation.Answer
+	for _, name := range switches {
+		if on != nil {
+			in.Kwargs = append(in.Kwargs, ordered.MemberOf(name, ordered.Boolean(*on)))
+		}
+	}
+	p := prompts.Look(s, in)
+	p.Name = conversation.Told(chat.Request{Messages: messages})
+	return p
+}
