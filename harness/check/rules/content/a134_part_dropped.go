@@ -1,22 +1,25 @@
 package content
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
 )
 
-// PartDropped is the rule A134: the template asks whether a part of the content is an image, audio
-// or video, and writes nothing for it; or it writes pictures of questions, and none of results.
+// PartDropped is the rule A134: an image, audio or video is not written, though the template asks
+// for its type, or writes another form of it, or in another place; or it is written as another one.
 var PartDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A134", Name: "part-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template asks whether a part of the content is an image, audio or video, and " +
-			"writes nothing for it; or it writes pictures of questions, and none of results.",
+		Short: "An image, audio or video is not written, though the template asks for its type, " +
+			"or writes another form of it, or in another place; or it is written as another one.",
 		Damage: "The server has no place to put the image: the model answers without having seen " +
 			"it, and nobody is told.",
 		Fix: "Write the model's placeholder where the part stands.",
@@ -55,6 +58,7 @@ func checkPartsKept(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	checkResult(s, find)
+	checkMarks(s, find)
 	text := sample.UserInParts.At("content").Items()[0]
 	plain, err := s.Raw(sample.Talk(sample.UserInParts), false)
 	if err != nil {
@@ -75,5 +79,104 @@ func checkPartsKept(s *probe.Subject, find probe.Finder) {
 		find(probe.Offset(r.First).Shown(in),
 			"the template looks for parts of type %s, and writes nothing for one",
 			probe.JSON(kind))
+	}
+}
+
+// sorts are the sorts of parts, and the types under which they come: by engines, which have the
+// data, and as clients send them.
+var sorts = []struct{ engine, client string }{{"image", "image_url"}, {"video", "video_url"},
+	{"audio", "audio_url"}}
+
+// marks is what a template writes for parts between two texts of a question.
+type marks struct {
+	s     *probe.Subject
+	none  string // for no part
+	other string // for a part of a type that nobody knows
+}
+
+// of returns what is written for parts of a type, and the prompt; "" where they are lost, and false
+// where the template refuses them or does not write the texts in order.
+func (m marks) of(types ...string) (mark string, prompt probe.Rendering, ok bool) {
+	parts := []ordered.Value{chat.TextPart(ordered.Str("USERNEEDLE"))}
+	for _, kind := range types {
+		parts = append(parts, ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)),
+			ordered.MemberOf(kind, ordered.ObjectOf(
+				ordered.MemberOf("url", ordered.Str("https://example.org/one"))))))
+	}
+	parts = append(parts, chat.TextPart(ordered.Str("SECONDNEEDLE")))
+	prompt, err := m.s.Raw(sample.Talk(sample.User.With("content", ordered.ArrayOf(parts...))),
+		false)
+	_, rest, begins := strings.Cut(prompt.Text, "USERNEEDLE")
+	mark, _, ends := strings.Cut(rest, "SECONDNEEDLE")
+	if mark == m.none || mark == m.other || strings.Contains(mark, `type"`) {
+		mark = "" // nothing is written for it, or a value is printed
+	}
+	return mark, prompt, err == nil && begins && ends
+}
+
+// number matches a number within a mark.
+var number = regexp.MustCompile(`[0-9]+`)
+
+// checkMarks compares what is written for one sort of part with another.
+func checkMarks(s *probe.Subject, find probe.Finder) {
+	m := marks{s: s}
+	none, _, ok := m.of()
+	if !ok {
+		return // other rules are about it
+	}
+	m.none = none
+	if m.other, _, ok = m.of("unknown"); !ok || m.other == "" {
+		m.other = none
+	}
+	by := map[string]string{} // sorts by what is written for them
+	for i, sort := range sorts {
+		mark, prompt, ok := m.of(sort.engine)
+		sent, _, _ := m.of(sort.client)
+		switch other, both := by[mark]; {
+		case !ok:
+			continue
+		case mark == "" && sent != "":
+			find(prompt.Near("USERNEEDLE"), "a part of the type %s is lost, though %s is known: "+
+				"engines make the first of the second", sort.engine, sort.client)
+		case mark != "" && both:
+			find(prompt.At(strings.Index(prompt.Text, mark)), "the template writes the same "+
+				"for %s as for %s: %q", sort.engine, other, mark)
+		case mark != "" && sent == "" && i == 0:
+			_, prompt, ok := m.of(sort.client)
+			if known, _, _ := m.of(sorts[1].client); ok && known != "" {
+				find(prompt.Near("USERNEEDLE"), "a part of the type %s is lost, though %s is "+
+					"known", sort.client, sorts[1].client)
+			}
+		}
+		if mark == "" {
+			continue
+		}
+		by[mark] = sort.engine
+		two, prompt, ok := m.of(sort.engine, sort.engine)
+		if n := number.FindAllString(mark, -1); ok && len(n) == 1 && n[0] <= "1" &&
+			two == mark+mark {
+			find(prompt.At(strings.LastIndex(prompt.Text, n[0])), "a second %s has the number "+
+				"of the first: %q", sort.engine, two)
+		}
+		m.everywhere(find, sort.engine, mark)
+	}
+}
+
+// everywhere looks for a part in two questions: one in the first, and two in the second.
+func (m marks) everywhere(find probe.Finder, kind, mark string) {
+	part := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)))
+	say := func(text string, parts ...ordered.Value) ordered.Value {
+		return sample.User.With("content", ordered.ArrayOf(append(parts,
+			chat.TextPart(ordered.Str(text)))...))
+	}
+	prompt, err := m.s.Raw(sample.Talk(say("USERNEEDLE", part), sample.Answer,
+		say("SECONDNEEDLE", part, part)), false)
+	mark = strings.TrimPrefix(mark, source.CommonPrefix(mark, m.other)) // where a text ends
+	mark = strings.TrimSuffix(mark, source.CommonSuffix(mark, m.other))
+	one := number.ReplaceAllString(strings.TrimSpace(mark), "0")
+	n := strings.Count(number.ReplaceAllString(prompt.Text, "0"), one)
+	if err == nil && n != 3 && one != "" && prompt.Has("USERNEEDLE") && prompt.Has("SECONDNEEDLE") {
+		find(prompt.Near("SECONDNEEDLE"), "of three %ss in two questions the prompt has %d: %q",
+			kind, n, one)
 	}
 }

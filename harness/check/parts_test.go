@@ -1,0 +1,53 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/subject"
+)
+
+// TestParts writes images and videos in ways of which some lose or confuse them.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	const template = `{%- set ns = namespace(n=0) %}
+{%- for m in messages %}<|{{ m.role }}|>
+{%- if m.content is string %}{{ m.content }}
+{%- else %}{% for part in m.content or [] %}
+{%- if part.type == 'text' %}{{ part.text }}PARTS{% endif %}
+{%- endfor %}{% endif %}<|end|>
+{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`
+	for name, test := range map[string]struct{ parts, want string }{
+		"both": {"{% elif part.type in ('image', 'image_url') %}<image>" +
+			"{% elif part.type in ('video', 'video_url') %}<video>", ""},
+		"images alone": {"{% elif part.type == 'image' %}<image>", ""},
+		"numbers": {"{% elif part.type == 'image' %}{% set ns.n = ns.n + 1 %}<image_{{ ns.n }}>",
+			""},
+		"what clients send": {"{% elif part.type == 'image_url' %}<image>",
+			"a part of the type image is lost, though image_url is known"},
+		"one mark": {"{% elif part.type in ('image', 'image_url', 'video') %}<image>",
+			`the template writes the same for video as for image: "<image>"`},
+		"an alias": {"{% elif part.type == 'image' %}<image>" +
+			"{% elif part.type in ('video', 'video_url') %}<video>",
+			"a part of the type image_url is lost, though video_url is known"},
+		"one number": {"{% elif part.type == 'image' %}<image_1>",
+			`a second image has the number of the first: "<image_1><image_1>"`},
+		"the first question": {"{% elif part.type == 'image' and loop.length > 0 and " +
+			"ns.n == 0 and m == messages[0] %}<image>",
+			`of three images in two questions the prompt has 1: "<image>"`},
+	} {
+		text := strings.Replace(template, "PARTS", test.parts, 1)
+		got := ""
+		for _, res := range check.Template(subject.New(name, text),
+			check.Options{Only: []string{"A134"}}) {
+			if res.Status == rule.Found {
+				got += res.Text + "\n"
+			}
+		}
+		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
