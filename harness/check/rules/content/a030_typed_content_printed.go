@@ -25,12 +25,22 @@ var TypedContentPrinted = &probe.Rule{
 	Find:  checkTyped,
 }
 
+// checkTyped tries a message of each role in parts. Where a question in parts is neither printed nor
+// known, engines make one text of them.
 func checkTyped(s *probe.Subject, find probe.Finder) {
-	if checkListPrinted(s, find, inParts{"", "USERNEEDLE", sample.Talk(sample.UserInParts)}) ||
-		!s.Template.Caps().TypedContent {
-		return // engines make one text of the parts
+	parts := func(m ordered.Value) ordered.Value {
+		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))
 	}
-	if !checkRoles(s, find) {
+	all := []inParts{{"a question", "USERNEEDLE", sample.Talk(sample.UserInParts)},
+		{"a system message", "SYSTEMNEEDLE", sample.Talk(parts(sample.System), sample.User)},
+		{"an answer", "ANSWERNEEDLE", sample.Talk(sample.User, parts(sample.Answer),
+			sample.LaterUser)},
+		{"a result", "RESULTNEEDLE", sample.Talk(sample.User, sample.CallTurn,
+			parts(sample.Result))}}
+	if _, printed := listPrinted(s, all[0]); !printed && !s.Template.Caps().TypedContent {
+		return
+	}
+	if !checkListPrinted(s, find, all...) {
 		checkPartsPrinted(s, find)
 	}
 }
@@ -40,19 +50,6 @@ type inParts struct {
 	of       string // what the message is
 	needle   string
 	messages []ordered.Value
-}
-
-// checkRoles reports whether the parts of another role's content are printed.
-func checkRoles(s *probe.Subject, find probe.Finder) bool {
-	parts := func(m ordered.Value) ordered.Value {
-		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))
-	}
-	return checkListPrinted(s, find,
-		inParts{"a system message", "SYSTEMNEEDLE", sample.Talk(parts(sample.System), sample.User)},
-		inParts{"an answer", "ANSWERNEEDLE", sample.Talk(sample.User, parts(sample.Answer),
-			sample.LaterUser)},
-		inParts{"a result", "RESULTNEEDLE", sample.Talk(sample.User, sample.CallTurn,
-			parts(sample.Result))})
 }
 
 // checkListPrinted reports whether a message that comes as a list of parts is printed as a list:
@@ -81,8 +78,7 @@ func checkListPrinted(s *probe.Subject, find probe.Finder, all ...inParts) bool 
 
 // listPrinted returns the prompt of a conversation, where its list of parts is printed as a list.
 func listPrinted(s *probe.Subject, c inParts) (prompt probe.Rendering, ok bool) {
-	result := c.needle == "RESULTNEEDLE"
-	prompt, err := s.Raw(c.messages, result)
+	prompt, err := s.Raw(c.messages, c.needle == "RESULTNEEDLE")
 	if err != nil {
 		return prompt, false // other rules are about it
 	}
@@ -91,9 +87,7 @@ func listPrinted(s *probe.Subject, c inParts) (prompt probe.Rendering, ok bool) 
 		return prompt, false
 	}
 	before := prompt.Text[max(0, at-len("[{'type': 'text', 'text': '")):at]
-	// A result that is no text may be written as JSON.
-	return prompt, strings.Contains(before, "'type'") ||
-		!result && strings.Contains(before, `"type"`)
+	return prompt, strings.Contains(before, "'type'") || strings.Contains(before, `"type"`)
 }
 
 // checkPartsPrinted looks for parts of content, images say, that are printed as values.
