@@ -60,7 +60,11 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 				"request: %s",
 				probe.JSON(text), report.Quote(t.Text, from), t.Name)
 		}
-		for _, d := range doubled(t) {
+		all := doubled(t)
+		if m, ok := markerAgain(t); ok {
+			all = append(all, prompts.Span{From: m.At, To: m.To})
+		}
+		for _, d := range all {
 			if w, ok := t.Seen.Trace.WriteAt(d.From); ok && !seen[w.Off] {
 				seen[w.Off] = true
 				find(t.At(d.From), "%s is written twice in a row\nthe model sees: %s\n"+
@@ -69,6 +73,29 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
+}
+
+// markerAgain returns a marker after the first message that follows itself at once, in a
+// conversation of texts alone: a turn is opened or closed for no message.
+func markerAgain(t *prompts.Prompt) (again markup.Marker, ok bool) {
+	if len(t.In.Tools) > 0 {
+		return again, false
+	}
+	for i, m := range t.In.Messages {
+		if k := t.Kinds[i]; k == conversation.Call || k == conversation.Result ||
+			strings.TrimSpace(m.At("content").Text()) == "" || t.Spans[i].To == 0 {
+			return again, false
+		}
+	}
+	last := markup.Marker{}
+	for m := range t.Markers() {
+		if last.At > t.Spans[0].From && t.Text[last.At:last.To] == t.Text[m.At:m.To] &&
+			strings.TrimSpace(t.Text[last.To:m.At]) == "" {
+			return m, true
+		}
+		last = m
+	}
+	return again, false
 }
 
 // doubled returns the stretches of a prompt that follow themselves at once: lines of the template's
