@@ -32,8 +32,6 @@ func TestParts(t *testing.T) {
 		"an alias": {"{% elif part.type == 'image' %}<image>" +
 			"{% elif part.type in ('video', 'video_url') %}<video>",
 			"a part of the type image_url is lost, though video_url is known"},
-		"one number": {"{% elif part.type == 'image' %}<image_1>",
-			`a second image has the number of the first: "<image_1><image_1>"`},
 		"the first question": {"{% elif part.type == 'image' and loop.length > 0 and " +
 			"ns.n == 0 and m == messages[0] %}<image>",
 			`of three images in two questions the prompt has 1: "<image>"`},

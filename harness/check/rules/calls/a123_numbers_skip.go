@@ -87,7 +87,7 @@ func checkPictures(s *probe.Subject, find probe.Finder) {
 	}
 	n, err1 := strconv.Atoi(first[len(first)-1])
 	next, err2 := strconv.Atoi(second[0])
-	if err1 == nil && err2 == nil && n <= 3 && (n > 1 || next != n+1) {
+	if err1 == nil && err2 == nil && n <= 3 && (n != 1 || next != n+1) {
 		find(prompt.At(len(before)-1), "the first two pictures are numbered %d and %d: %s", n, next,
 			report.Quote(prompt.Text, len(before)))
 	}
@@ -122,7 +122,7 @@ func checkCounted(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			for j, n := range numbers[1:] {
-				if step := n - numbers[j]; step > 1 {
+				if step := n - numbers[j]; step > 1 || step == 0 {
 					find(t.At(part.To-1), "%s are numbered %s\nthe model sees: %s",
 						[...]string{"calls",
 							"results"}[i], inRow(numbers), report.Quote(t.Text, part.To))

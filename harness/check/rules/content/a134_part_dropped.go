@@ -152,12 +152,6 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 			continue
 		}
 		by[mark] = sort.engine
-		two, prompt, ok := m.of(sort.engine, sort.engine)
-		if n := number.FindAllString(mark, -1); ok && len(n) == 1 && n[0] <= "1" &&
-			two == mark+mark {
-			find(prompt.At(strings.LastIndex(prompt.Text, n[0])), "a second %s has the number "+
-				"of the first: %q", sort.engine, two)
-		}
 		m.everywhere(find, sort.engine, mark)
 	}
 }
