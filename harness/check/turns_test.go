@@ -87,3 +87,27 @@ func TestOneSpeakerCloses(t *testing.T) {
 		}
 	}
 }
+
+// TestLaterSystem writes instructions after an answer under the header of a question.
+func TestLaterSystem(t *testing.T) {
+	t.Parallel()
+	const template = `{%- for m in messages %}
+{%- if m.role == 'system' and not loop.first %}<|START|><|LATER|>
+{%- elif m.role == 'system' %}<|START|><|SYSTEM|>
+{%- elif m.role == 'user' %}<|START|><|USER|>
+{%- else %}<|START|><|CHATBOT|>{% endif %}{{ m.content }}<|END|>
+{%- endfor %}{% if add_generation_prompt %}<|START|><|CHATBOT|>{% endif %}`
+	for role, want := range map[string]int{"SYSTEM": 0, "USER": 1} {
+		text := strings.Replace(template, "LATER", role, 1)
+		found := 0
+		for _, res := range check.Template(subject.New(role, text),
+			check.Options{Only: []string{"A065"}}) {
+			if res.Status == rule.Failed {
+				found++
+			}
+		}
+		if found != want {
+			t.Errorf("%s: %d findings, want %d", role, found, want)
+		}
+	}
+}

@@ -1,12 +1,16 @@
 package content
 
 import (
+	"regexp"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 )
@@ -57,5 +61,43 @@ func checkRolesKept(s *probe.Subject, find probe.Finder) {
 			probe.Article(kind.String()), probe.Article(g.After.String()),
 			probe.Article(other[g.After].String()), report.Quote(g.In.Text, at),
 			probe.JSON(f.Headers[g.After]), g.In.Name)
+	}
+	if len(changed.Kinds) == 0 {
+		checkLaterSystem(s, find)
+	}
+}
+
+// word matches a role after a marker, or nothing.
+var word = regexp.MustCompile(`^\s*\w*:?\s*$`)
+
+// roleBefore returns the marker before a text, with the role after it; false where the template's
+// own words or other texts stand between.
+func roleBefore(t *prompts.Prompt, text string) (marker, role string, ok bool) {
+	at := strings.Index(t.Text, text)
+	if at < 0 {
+		return "", "", false
+	}
+	for m := range markup.Each(t.Own()[:at]) {
+		marker, role = t.Text[m.At:m.To], t.Text[m.To:at]
+	}
+	return marker, strings.TrimSpace(role), marker != "" && word.MatchString(role)
+}
+
+// checkLaterSystem compares the instructions at the start with those after an answer: these are not
+// a question.
+func checkLaterSystem(s *probe.Subject, find probe.Finder) {
+	t, err := prompts.Observe(s, sample.Talk(sample.System, sample.User, sample.Answer,
+		chat.System("LATERNEEDLE"), sample.LaterUser), false, true)
+	if err != nil {
+		return // other rules are about it
+	}
+	first, as, ok1 := roleBefore(t, "SYSTEMNEEDLE")
+	later, is, ok2 := roleBefore(t, "LATERNEEDLE")
+	asked, user, ok3 := roleBefore(t, "SECONDNEEDLE")
+	if ok1 && ok2 && ok3 && later == asked && is == user &&
+		(first != later && as == is || first == later && as != is && is != "") {
+		find(t.Near("LATERNEEDLE"), "a system message after an answer is written under the "+
+			"header of a question, %q, and one at the start under %q\nthe model sees: %s",
+			later+is, first+as, t.Quote("LATERNEEDLE"))
 	}
 }
