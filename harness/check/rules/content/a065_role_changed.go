@@ -91,13 +91,13 @@ func checkLaterSystem(s *probe.Subject, find probe.Finder) {
 	if err != nil {
 		return // other rules are about it
 	}
-	first, as, ok1 := roleBefore(t, "SYSTEMNEEDLE")
+	first, as, _ := roleBefore(t, "SYSTEMNEEDLE") // a preamble may stand before it
 	later, is, ok2 := roleBefore(t, "LATERNEEDLE")
 	asked, user, ok3 := roleBefore(t, "SECONDNEEDLE")
-	if ok1 && ok2 && ok3 && later == asked && is == user &&
-		(first != later && as == is || first == later && as != is && is != "") {
+	if ok2 && ok3 && later == asked && is == user && (first != later && first != "" && is == "" ||
+		first == later && as != is && is != "" && word.MatchString(as)) {
 		find(t.Near("LATERNEEDLE"), "a system message after an answer is written under the "+
 			"header of a question, %q, and one at the start under %q\nthe model sees: %s",
-			later+is, first+as, t.Quote("LATERNEEDLE"))
+			later+is, first, t.Quote("LATERNEEDLE"))
 	}
 }
