@@ -41,12 +41,20 @@ type View struct {
 	steps []step // in the engine's order
 }
 
+// Neutral gives a template what all engines agree on. Reasoning has every name under which a
+// template may read it.
+var Neutral = View{ParseArguments: true,
+	Reasoning: []string{"reasoning_content", "reasoning", "thinking"}}
+
 // Views returns the views in the order in which findings name them.
 func Views() []View { return views }
 
-// Neutral is the view of no engine, with what all of them agree on: arguments are objects, and
+// Neutral returns the input of a template with what all engines agree on: arguments are objects, and
 // reasoning has every name under which a template may read it.
-func Neutral() View { return neutral }
+func Neutral(request ordered.Value) chattemplate.Input {
+	in, _ := neutral.Serve(nil).Input(request) // its steps look at no template, and refuse nothing
+	return in
+}
 
 // String returns the engine with its releases.
 func (v View) String() string {

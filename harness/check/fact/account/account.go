@@ -48,9 +48,8 @@ type Run struct {
 // Entries are the requests that the template renders, the shortest first.
 var Entries = probe.NewFact(func(s *probe.Subject) []Entry {
 	var all []Entry
-	neutral := view.Neutral().Serve(s.Template.ChatTemplate())
 	for _, r := range sent.Requests() {
-		in, _ := neutral.Input(r.Request)
+		in := view.Neutral(r.Request)
 		seen, err := s.Template.ChatTemplate().Observe(in)
 		if err != nil {
 			continue // other rules are about it

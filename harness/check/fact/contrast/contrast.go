@@ -11,7 +11,7 @@
 // # Complexity
 //
 // There are some 70 conversations, three times as many where the template reads a switch of
-// thinking. A template that reads no reasoning renders one.
+// thinking, and none where it reads no reasoning.
 //
 // # Stability
 //
@@ -23,12 +23,12 @@ import (
 	"slices"
 
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation"
 )
 
@@ -72,43 +72,35 @@ var All = probe.NewFact(take)
 // the other one lost.
 func (t Table) Split(of ...Stage) (kept, lost Leaf, ok bool) {
 	for _, stage := range of {
-		if kept, lost, ok = t.pair(stage, stage); ok {
+		if kept, lost, ok = t.Pair(stage, stage); ok {
 			return kept, lost, ok
 		}
 	}
 	return kept, lost, false
 }
 
-// Inverted returns two leaves under the same switch: none of the first stage is kept, and all of
-// the other one are.
-func (t Table) Inverted(none, all Stage) (kept, lost Leaf, ok bool) {
-	return t.pair(all, none)
-}
-
-// pair returns a leaf of one stage that is kept and one of another that is lost. The stages are the
-// same, or all of the one are kept and all of the other lost.
-func (t Table) pair(keep, lose Stage) (kept, lost Leaf, ok bool) {
+// Pair returns two leaves under the same switch: one of a stage that is kept, and one of another
+// that is lost. The stages are the same, or all of the one are kept and all of the other lost.
+func (t Table) Pair(keep, lose Stage) (kept, lost Leaf, ok bool) {
 	for mode := range reason.ThinkingModes() {
-		var found [2]struct{ kept, lost []Leaf }
-		for _, l := range t {
-			for i, stage := range [2]Stage{keep, lose} {
-				switch f := &found[i]; {
-				case l.mode != mode || l.Stage != stage:
-				case l.Kept:
-					f.kept = append(f.kept, l)
-				default:
-					f.lost = append(f.lost, l)
-				}
-			}
+		one, other := t.first(mode, keep, true), t.first(mode, lose, false)
+		if one != nil && other != nil && (keep == lose ||
+			t.first(mode, keep, false) == nil && t.first(mode, lose, true) == nil) {
+			return *one, *other, true
 		}
-		k, l := found[0], found[1]
-		if len(k.kept) == 0 || len(l.lost) == 0 ||
-			keep != lose && len(k.lost)+len(l.kept) > 0 {
-			continue
-		}
-		return k.kept[0], l.lost[0], true
 	}
 	return kept, lost, false
+}
+
+// first returns the first leaf of a stage under a switch that is kept, or lost; nil: there is none.
+func (t Table) first(mode int, stage Stage, kept bool) *Leaf {
+	i := slices.IndexFunc(t, func(l Leaf) bool {
+		return l.mode == mode && l.Stage == stage && l.Kept == kept
+	})
+	if i < 0 {
+		return nil
+	}
+	return &t[i]
 }
 
 // situation is what surrounds a leaf, and is no reason to drop it.
@@ -207,9 +199,15 @@ func (s situation) talk(calls Stage) talk {
 
 func take(s *probe.Subject) Table {
 	var all Table
-	tools := s.Tools()
-	for mode, thinking := range reason.ThinkingModes() {
-		reads, switched := false, false
+	if s.Template.Caps().Needs.ReasoningField == "" {
+		return nil
+	}
+	tools, modes := s.Tools(), reason.ThinkingModes()
+	if names := s.Template.ChatTemplate().Names(); !slices.ContainsFunc(switches,
+		func(name string) bool { return slices.Contains(names, name) }) {
+		modes = modes[:1]
+	}
+	for mode, thinking := range modes {
 		for _, situation := range situations() {
 			if situation.parts && !s.Template.Caps().TypedContent {
 				continue
@@ -220,25 +218,11 @@ func take(s *probe.Subject) Table {
 				if p.Err != nil {
 					continue // other rules are about it
 				}
-				trace := p.Seen.Trace
 				for _, l := range talk.leaves {
 					l.Kept, l.In, l.mode = p.Has(l.Text), p, mode
 					all = append(all, l)
-					reads = reads || slices.ContainsFunc(chat.ReasoningFields[:],
-						func(field string) bool {
-							return trace.Read(fmt.Sprintf("messages[%d].%s", l.Message, field))
-						})
-				}
-				for _, name := range switches {
-					switched = switched || trace.Read(name) || trace.Tested(name)
 				}
 			}
-			if !reads {
-				return nil
-			}
-		}
-		if !switched {
-			break
 		}
 	}
 	return all
@@ -247,18 +231,11 @@ func take(s *probe.Subject) Table {
 // switches are the variables of thinking.
 var switches = []string{"enable_thinking", "thinking"}
 
-// look renders messages with reasoning under all its names.
+// look renders messages.
 func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) *prompts.Prompt {
-	in := chattemplate.Input{Tools: tools, Kwargs: slices.Clone(s.Template.Caps().Needs.Bound)}
-	for _, m := range messages {
-		thought, ok := m.Get("reasoning_content")
-		for _, field := range chat.ReasoningFields[1:] {
-			if ok {
-				m = m.With(field, thought)
-			}
-		}
-		in.Messages = append(in.Messages, m)
-	}
+	in, _ := view.Neutral.Input(ordered.ObjectOf(ordered.MemberOf("messages",
+		ordered.ArrayOf(messages...))), false)
+	in.Tools, in.Kwargs = tools, slices.Clone(s.Template.Caps().Needs.Bound)
 	in.Generate = conversation.KindOf(messages[len(messages)-1]) != conversation.Answer
 	for _, name := range switches {
 		if on != nil {

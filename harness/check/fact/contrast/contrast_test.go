@@ -55,7 +55,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestInverted(t *testing.T) {
+func TestPair(t *testing.T) {
 	for condition, want := range map[string]bool{
 		"loop.index0 < ns.last": true,
 		"loop.index0 > ns.last": false,
@@ -63,9 +63,9 @@ func TestInverted(t *testing.T) {
 	} {
 		text := strings.NewReplacer("QUESTION", "", "CONDITION", condition).Replace(body)
 		s := probe.New(subject.New("template", text), probe.Options{}, nil)
-		_, _, got := contrast.All.Of(s).Inverted(contrast.Running, contrast.Older)
+		_, _, got := contrast.All.Of(s).Pair(contrast.Older, contrast.Running)
 		if got != want {
-			t.Errorf("%s: inverted is %v, want %v", condition, got, want)
+			t.Errorf("%s: a pair is %v, want %v", condition, got, want)
 		}
 	}
 }

@@ -40,7 +40,7 @@ type Difference struct {
 func Find(t *chattemplate.Template) []Difference {
 	var all []Difference
 	for _, r := range sent.Repeated() {
-		in, _ := view.Neutral().Serve(t).Input(r.Request)
+		in := view.Neutral(r.Request)
 		prompt, err := t.Render(in)
 		if err != nil {
 			continue // other rules are about it
@@ -148,7 +148,7 @@ type Missing struct {
 func Unprompted(t *chattemplate.Template) (Missing, bool) {
 	asked, told := sent.Prompted()
 	render := func(request ordered.Value) (chattemplate.Input, string) {
-		in, _ := view.Neutral().Serve(t).Input(request)
+		in := view.Neutral(request)
 		prompt, err := t.Render(in)
 		if err != nil {
 			return in, ""
@@ -181,11 +181,11 @@ func Unprompted(t *chattemplate.Template) (Missing, bool) {
 // answers in the history, though the prompt for an answer to a question has not.
 func Overprompted(t *chattemplate.Template) (Missing, bool) {
 	asked, told := sent.Prompted()
-	in, _ := view.Neutral().Serve(t).Input(asked.Result)
+	in := view.Neutral(asked.Result)
 	result, err1 := t.Render(in)
-	first, _ := view.Neutral().Serve(t).Input(asked.Question)
+	first := view.Neutral(asked.Question)
 	question, err2 := t.Render(first)
-	whole, _ := view.Neutral().Serve(t).Input(told)
+	whole := view.Neutral(told)
 	history, err3 := t.Render(whole)
 	if err1 != nil || err2 != nil || err3 != nil {
 		return Missing{}, false // other rules are about it
@@ -220,7 +220,7 @@ type Escape struct {
 // Escaped looks for escapes in the own text after the first question.
 func Escaped(t *chattemplate.Template) (Escape, bool) {
 	for _, r := range sent.Repeated() {
-		in, _ := view.Neutral().Serve(t).Input(r.Request)
+		in := view.Neutral(r.Request)
 		prompt, err := t.Render(in)
 		if err != nil {
 			continue
@@ -253,7 +253,7 @@ type Misattribution struct {
 func Attribute(t *chattemplate.Template) (Misattribution, bool) {
 	base, swapped := sent.Swapped()
 	for _, request := range []ordered.Value{base, swapped} {
-		in, _ := view.Neutral().Serve(t).Input(request)
+		in := view.Neutral(request)
 		prompt, err := t.Render(in)
 		if err != nil {
 			continue

@@ -25,8 +25,8 @@ var TypedContentPrinted = &probe.Rule{
 	Find:  checkTyped,
 }
 
-// checkTyped tries a message of each role in parts. Where a question in parts is neither printed nor
-// known, engines make one text of them.
+// checkTyped tries a message of each role in parts. Where parts of a question are neither printed
+// nor known, engines make one text of them.
 func checkTyped(s *probe.Subject, find probe.Finder) {
 	parts := func(m ordered.Value) ordered.Value {
 		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))

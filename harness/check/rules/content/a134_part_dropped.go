@@ -52,40 +52,18 @@ func checkResult(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// checkPartsKept compares a question with a part that the template knows by its type, and without.
+// checkPartsKept looks at parts in results, and at those of questions.
 func checkPartsKept(s *probe.Subject, find probe.Finder) {
 	if !s.Template.Caps().TypedContent {
 		return
 	}
 	checkResult(s, find)
 	checkMarks(s, find)
-	text := sample.UserInParts.At("content").Items()[0]
-	plain, err := s.Raw(sample.Talk(sample.UserInParts), false)
-	if err != nil {
-		return // A030 and A085 are about it
-	}
-	for _, kind := range mediaParts {
-		part := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)),
-			ordered.MemberOf(kind, ordered.ObjectOf(
-				ordered.MemberOf("url", ordered.Str("https://example.org/one")))))
-		in := plain.In
-		in.Messages = sample.Talk(sample.UserInParts.With("content", ordered.ArrayOf(text, part)))
-		o, err := s.Template.ChatTemplate().Observe(in)
-		if err != nil || o.String != plain.Text ||
-			!slices.Contains(o.Trace.Literals("messages[0].content[1].type", "=="), kind) {
-			continue
-		}
-		r, _ := o.Trace.Reading("messages[0].content[1].type")
-		find(probe.Offset(r.First).Shown(in),
-			"the template looks for parts of type %s, and writes nothing for one",
-			probe.JSON(kind))
-	}
 }
 
-// sorts are the sorts of parts, and the types under which they come: by engines, which have the
-// data, and as clients send them.
-var sorts = []struct{ engine, client string }{{"image", "image_url"}, {"video", "video_url"},
-	{"audio", "audio_url"}}
+// sorts are the sorts of parts, the types under which engines hand them on; clients send image_url
+// for image.
+var sorts = [...]string{"image", "video", "audio"}
 
 // marks is what a template writes for parts between two texts of a question.
 type marks struct {
@@ -120,7 +98,7 @@ var number = regexp.MustCompile(`[0-9]+`)
 // checkMarks compares what is written for one sort of part with another.
 func checkMarks(s *probe.Subject, find probe.Finder) {
 	m := marks{s: s}
-	none, _, ok := m.of()
+	none, plain, ok := m.of()
 	if !ok {
 		return // other rules are about it
 	}
@@ -128,31 +106,42 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 	if m.other, _, ok = m.of("unknown"); !ok || m.other == "" {
 		m.other = none
 	}
+	for _, kind := range mediaParts {
+		_, prompt, _ := m.of(kind)
+		if o, ok := prompt.Observe(); ok && prompt.Text == plain.Text &&
+			slices.Contains(o.Trace.Literals("messages[0].content[1].type", "=="), kind) {
+			r, _ := o.Trace.Reading("messages[0].content[1].type")
+			find(probe.Offset(r.First).Shown(prompt.In),
+				"the template looks for parts of type %s, and writes nothing for one",
+				probe.JSON(kind))
+		}
+	}
 	by := map[string]string{} // sorts by what is written for them
-	for i, sort := range sorts {
-		mark, prompt, ok := m.of(sort.engine)
-		sent, _, _ := m.of(sort.client)
+	for _, sort := range sorts {
+		mark, prompt, ok := m.of(sort)
+		client := sort + "_url"
+		sent, _, _ := m.of(client)
 		switch other, both := by[mark]; {
 		case !ok:
 			continue
 		case mark == "" && sent != "":
 			find(prompt.Near("USERNEEDLE"), "a part of the type %s is lost, though %s is known: "+
-				"engines make the first of the second", sort.engine, sort.client)
+				"engines make the first of the second", sort, client)
 		case mark != "" && both:
 			find(prompt.At(strings.Index(prompt.Text, mark)), "the template writes the same "+
-				"for %s as for %s: %q", sort.engine, other, mark)
-		case mark != "" && sent == "" && i == 0:
-			_, prompt, ok := m.of(sort.client)
-			if known, _, _ := m.of(sorts[1].client); ok && known != "" {
-				find(prompt.Near("USERNEEDLE"), "a part of the type %s is lost, though %s is "+
-					"known", sort.client, sorts[1].client)
+				"for %s as for %s: %q", sort, other, mark)
+		case sort == "image" && sent == "":
+			_, prompt, ok := m.of(client)
+			if video, _, _ := m.of("video_url"); ok && video != "" {
+				find(prompt.Near("USERNEEDLE"),
+					"a part of the type image_url is lost, though video_url is known")
 			}
 		}
 		if mark == "" {
 			continue
 		}
-		by[mark] = sort.engine
-		m.everywhere(find, sort.engine, mark)
+		by[mark] = sort
+		m.everywhere(find, sort, mark)
 	}
 }
 

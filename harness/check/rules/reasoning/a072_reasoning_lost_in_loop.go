@@ -31,7 +31,7 @@ func checkLoopReasoning(s *probe.Subject, find probe.Finder) {
 	for _, other := range []contrast.Stage{contrast.Answered, contrast.Past, contrast.Cut,
 		contrast.Older, contrast.Last} {
 		if !ok {
-			kept, lost, ok = all.Inverted(contrast.Running, other)
+			kept, lost, ok = all.Pair(other, contrast.Running)
 		}
 	}
 	if ok {

@@ -29,7 +29,7 @@ func checkOlderReasoning(s *probe.Subject, find probe.Finder) {
 	kept, lost, ok := all.Split(contrast.Older, contrast.Past, contrast.Cut, contrast.Last,
 		contrast.Answered)
 	if !ok {
-		kept, lost, ok = all.Inverted(contrast.Last, contrast.Older)
+		kept, lost, ok = all.Pair(contrast.Older, contrast.Last)
 	}
 	if ok {
 		findContrast(find, kept, lost)
