@@ -41,11 +41,6 @@ type View struct {
 	steps []step // in the engine's order
 }
 
-// Neutral gives a template what all engines agree on. Reasoning has every name under which a
-// template may read it.
-var Neutral = View{ParseArguments: true,
-	Reasoning: []string{"reasoning_content", "reasoning", "thinking"}}
-
 // Views returns the views in the order in which findings name them.
 func Views() []View { return views }
 

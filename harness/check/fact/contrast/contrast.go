@@ -233,8 +233,8 @@ var switches = []string{"enable_thinking", "thinking"}
 
 // look renders messages.
 func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) *prompts.Prompt {
-	in, _ := view.Neutral.Input(ordered.ObjectOf(ordered.MemberOf("messages",
-		ordered.ArrayOf(messages...))), false)
+	in := view.Neutral(ordered.ObjectOf(ordered.MemberOf("messages",
+		ordered.ArrayOf(messages...))))
 	in.Tools, in.Kwargs = tools, slices.Clone(s.Template.Caps().Needs.Bound)
 	in.Generate = conversation.KindOf(messages[len(messages)-1]) != conversation.Answer
 	for _, name := range switches {
