@@ -304,13 +304,24 @@ func build(tree *syntax.Template, values bool) *Model {
 	b := &builder{values: values, Model: &Model{Tree: tree, Macros: map[string][]*syntax.Macro{},
 		Asked: map[string]bool{}, byName: map[string]refs{}},
 		spot: spot{at: Place{Branch: &Branch{}, Region: &Region{}}}}
-	for n := range tree.All() {
-		if m, ok := n.(*syntax.Macro); ok && len(b.Macros[m.Name]) < maxMacros {
-			b.Macros[m.Name] = append(b.Macros[m.Name], m)
-		}
+	for _, n := range tree.Body {
+		b.macros(n)
 	}
 	b.body(tree.Body)
 	return b.Model
+}
+
+// macros notes the macros of a statement; no expression has one.
+func (b *builder) macros(n syntax.Node) {
+	switch m := n.(type) {
+	case syntax.Expr:
+		return
+	case *syntax.Macro:
+		if len(b.Macros[m.Name]) < maxMacros {
+			b.Macros[m.Name] = append(b.Macros[m.Name], m)
+		}
+	}
+	syntax.Each(n, b.macros)
 }
 
 // ref notes a reference.
@@ -408,9 +419,10 @@ func (b *builder) branch(of Branch, run func()) {
 		run()
 		return
 	}
-	of.Up = b.at.Branch
-	of.depth = of.Up.depth + 1
-	b.within(func(at *Place) { at.Branch = &of }, run)
+	branch := of // on the heap from here on
+	branch.Up = b.at.Branch
+	branch.depth = branch.Up.depth + 1
+	b.within(func(at *Place) { at.Branch = &branch }, run)
 }
 
 func (b *builder) decide(kind SiteKind, n syntax.Node) Decision {
@@ -441,8 +453,9 @@ func (b *builder) opens(r Region, before func(), body []syntax.Stmt) {
 		b.body(body)
 		return
 	}
-	r.Up = b.at.Region
-	b.within(func(at *Place) { at.Region = &r }, func() {
+	region := r // on the heap from here on
+	region.Up = b.at.Region
+	b.within(func(at *Place) { at.Region = &region }, func() {
 		before()
 		b.body(body)
 	})

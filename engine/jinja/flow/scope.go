@@ -129,12 +129,21 @@ func (s *Scope) Param(name string) *Variable {
 	return v
 }
 
+// unchanged are the symbols of a branch of nothing.
+var unchanged symbols
+
 // analyse runs over one branch of an if and takes its effects back, to be merged with the other
 // branches'.
-func (s *Scope) analyse(run func()) *symbols {
+func (s *Scope) analyse(body []syntax.Stmt, elif []*syntax.If) *symbols {
+	if len(body)+len(elif) == 0 {
+		return &unchanged
+	}
 	b := &symbols{outer: s.branch}
 	s.branch = b
-	run()
+	s.Stmts(body)
+	for _, branch := range elif {
+		s.ifStmt(branch)
+	}
 	s.branch = b.outer
 	for _, v := range b.created {
 		delete(s.Vars, v.Name)
@@ -227,14 +236,7 @@ func (s *Scope) stmt(n syntax.Stmt) {
 
 func (s *Scope) ifStmt(n *syntax.If) {
 	s.Expr(n.Test)
-	body := s.analyse(func() { s.Stmts(n.Body) })
-	elif := s.analyse(func() {
-		for _, branch := range n.Elif {
-			s.ifStmt(branch)
-		}
-	})
-	otherwise := s.analyse(func() { s.Stmts(n.Else) })
-	s.merge(body, elif, otherwise)
+	s.merge(s.analyse(n.Body, nil), s.analyse(nil, n.Elif), s.analyse(n.Else, nil))
 }
 
 // Target visits the target of an assignment; as a parameter where the scope's owner assigns it.

@@ -706,7 +706,14 @@ func (l *lexer) operator(tok *token) {
 		if want != c {
 			l.fail(SyntaxError, tok.off, "unexpected '%c', expected '%c'", c, want)
 		}
-		tok.kind = map[byte]kind{')': tRParen, ']': tRBracket, '}': tRBrace}[c]
+		switch c {
+		case ')':
+			tok.kind = tRParen
+		case ']':
+			tok.kind = tRBracket
+		default:
+			tok.kind = tRBrace
+		}
 	default:
 		l.unexpected(tok.off)
 	}
