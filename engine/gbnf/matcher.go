@@ -76,10 +76,13 @@ type charSet struct {
 
 func newCharSet(ranges []Range, negated bool) charSet {
 	s := charSet{ranges: normalRanges(ranges), negated: negated}
-	for r := range rune(utf8.RuneSelf) {
-		if contains(s.ranges, r) != negated {
+	for _, x := range s.ranges {
+		for r := x.Lo; r <= min(x.Hi, unicode.MaxASCII); r++ {
 			s.ascii[r>>6] |= 1 << (r & 63)
 		}
+	}
+	if negated {
+		s.ascii[0], s.ascii[1] = ^s.ascii[0], ^s.ascii[1]
 	}
 	return s
 }
@@ -102,28 +105,24 @@ func (s *charSet) overlaps(r Range) bool {
 
 // NewMatcher returns a matcher at the beginning of a text.
 func NewMatcher(g *Grammar) (*Matcher, error) {
-	if err := g.Validate(); err != nil {
-		return nil, err
+	f, problem := g.check()
+	if problem != nil {
+		return nil, problem
 	}
-	index := make(map[string]int, len(g.Rules))
-	for i, r := range g.Rules {
-		index[r.Name] = i
-	}
-	c := &compiler{index: index, null: nullable(g, index), heads: make([][]*node, len(g.Rules))}
+	c := &compiler{facts: f, heads: make([][]*node, len(g.Rules))}
 	for i, r := range g.Rules {
 		c.heads[i] = c.alts(r.Alts)
 	}
 	for _, ref := range c.refs {
-		ref.heads = c.heads[index[ref.text]]
+		ref.heads = c.heads[f.index[ref.text]]
 	}
-	m := &Matcher{root: c.heads[index[Root]]}
+	m := &Matcher{root: c.heads[f.index[Root]]}
 	m.Reset()
 	return m, nil
 }
 
 type compiler struct {
-	index map[string]int
-	null  []bool
+	facts
 	heads [][]*node // by rule
 	refs  []*node
 	ids   int

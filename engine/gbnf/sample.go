@@ -45,14 +45,11 @@ func NewSampler(g *Grammar, rng *rand.Rand) (*Sampler, error) {
 }
 
 func newSampler(g *Grammar) (*Sampler, error) {
-	if err := g.Validate(); err != nil {
-		return nil, err
+	f, problem := g.check()
+	if problem != nil {
+		return nil, problem
 	}
-	s := &Sampler{g: g, index: make(map[string]int, len(g.Rules))}
-	for i, r := range g.Rules {
-		s.index[r.Name] = i
-	}
-	s.costs = sizes(g, s.index)
+	s := &Sampler{g: g, index: f.index, costs: f.costs}
 	if cost := s.costs[s.index[Root]]; cost > maxSentence {
 		return nil, fmt.Errorf("grammar: the shortest sentence is longer "+
 			"than %d characters", maxSentence)

@@ -192,12 +192,14 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Verify verifies the format of an analysis against its template. It fits the conversations that it
-// renders to the capabilities, as every request is.
-func Verify(t *chattemplate.Template, c caps.Caps, a *analysis.Analysis) *Report {
+// Verify verifies the format of an analysis against its template, with the parsers of a generator
+// for that format. It fits the conversations that it renders to the capabilities, as every request
+// is.
+func Verify(t *chattemplate.Template, c caps.Caps, a *analysis.Analysis,
+	g *codegen.Generator) *Report {
 	v := verifier{template: t, caps: c, analysis: a}
 	v.output = sync.OnceValues(func() (*codegen.Output, error) {
-		return codegen.Generate(a.Format,
+		return g.Generate(
 			codegen.Options{Tools: Tools(), Parallel: true, Tolerances: codegen.Usual})
 	})
 	v.matcher = sync.OnceValues(func() (*gbnf.Matcher, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/internal/analysis"
 	"github.com/goassay/assay/engine/internal/observe"
@@ -37,7 +38,7 @@ func reportOf(t *testing.T, text string, change func(*format.Format)) *verify.Re
 	if change != nil {
 		change(&a.Format)
 	}
-	return verify.Verify(ct, caps.Of(o), a)
+	return verify.Verify(ct, caps.Of(o), a, codegen.NewGenerator(a.Format))
 }
 
 func verdict(r *verify.Report, name string) (verify.Verdict, string) {
