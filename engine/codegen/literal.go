@@ -56,8 +56,10 @@ func tokens(text string) (parts []string) {
 	for _, s := range segments(text) {
 		from := 0
 		for i, r := range s {
-			begin := tokenAt(s, i)
-			if strings.ContainsRune(format.OpenBrackets, r) && bracketed(s[from:begin]) {
+			if !strings.ContainsRune(format.OpenBrackets, r) {
+				continue
+			}
+			if begin := tokenAt(s, i); bracketed(s[from:begin]) {
 				parts = append(parts, s[from:begin])
 				from = begin
 			}

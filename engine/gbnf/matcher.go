@@ -43,8 +43,8 @@ type node struct {
 	kind     Kind
 	next     *node // nil: the end of the sequence
 	text     string
-	set      charSet
-	heads    []*node // of a group, a repetition's body or a rule; nil heads are empty alternatives
+	set      *charSet // of a class
+	heads    []*node  // of a group, a repetition's body or a rule; nil heads are empty alternatives
 	min, max int
 	negated  bool
 	token    int
@@ -74,8 +74,8 @@ type charSet struct {
 	negated bool
 }
 
-func newCharSet(ranges []Range, negated bool) charSet {
-	s := charSet{ranges: normalRanges(ranges), negated: negated}
+func newCharSet(ranges []Range, negated bool) *charSet {
+	s := &charSet{ranges: normalRanges(ranges), negated: negated}
 	for _, x := range s.ranges {
 		for r := x.Lo; r <= min(x.Hi, unicode.MaxASCII); r++ {
 			s.ascii[r>>6] |= 1 << (r & 63)
@@ -86,6 +86,8 @@ func newCharSet(ranges []Range, negated bool) charSet {
 	}
 	return s
 }
+
+var anything = newCharSet(nil, true)
 
 func (s *charSet) has(r rune) bool {
 	if r < utf8.RuneSelf {
@@ -149,7 +151,7 @@ func (c *compiler) element(e Element, next *node) *node {
 	case Class:
 		n.set = newCharSet(e.Ranges, e.Negated)
 	case Any:
-		n.kind, n.set = Class, newCharSet(nil, true)
+		n.kind, n.set = Class, anything
 	case Ref:
 		c.refs = append(c.refs, n)
 	case Token:

@@ -8,8 +8,15 @@ import (
 
 // normalRanges sorts ranges and joins those that touch.
 func normalRanges(ranges []Range) []Range {
-	sorted := slices.SortedFunc(slices.Values(ranges),
-		func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	normal := true
+	for i := 1; i < len(ranges) && normal; i++ {
+		normal = ranges[i].Lo > ranges[i-1].Hi+1
+	}
+	if normal {
+		return ranges
+	}
+	sorted := slices.Clone(ranges)
+	slices.SortFunc(sorted, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
 	out := sorted[:0]
 	for _, r := range sorted {
 		if n := len(out); n > 0 && r.Lo <= out[n-1].Hi+1 {

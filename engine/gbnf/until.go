@@ -58,20 +58,22 @@ func (b *Builder) until(markers []string, lo, hi int) Element {
 	start := visit(0, 0)
 	for i := 0; i < len(order) && b.err == nil; i++ {
 		s, n := order[i].state, order[i].count
-		var choices []Element
+		var alts []Alternate // no two alike: each leads to another state
 		if n < top || hi == Unlimited {
 			next := min(n+1, top)
-			for _, t := range ac.transitions(s) {
+			transitions := ac.transitions(s)
+			alts = make([]Alternate, 0, len(transitions)+1)
+			for _, t := range transitions {
 				if !ac.states[t.to].found {
-					choices = append(choices,
-						b.Seq(b.Class(t.ranges, t.negated), visit(t.to, next)))
+					alts = append(alts,
+						Alternate{b.Class(t.ranges, t.negated), visit(t.to, next)})
 				}
 			}
 		}
 		if n >= lo {
-			choices = append(choices, b.Empty())
+			alts = append(alts, Alternate{})
 		}
-		b.Define(refs[s][n], b.Alt(choices...))
+		b.Define(refs[s][n], b.counted(Element{Kind: Group, Alts: alts}, 3*len(alts)))
 	}
 	b.untils[key] = start
 	return start
@@ -211,7 +213,6 @@ func (ac *automaton) transitions(s int) []transition {
 	}
 	slices.Sort(special)
 	special = slices.Compact(special)
-	byState := map[int]int{}
 	var out []transition
 	var away []Range
 	for _, r := range special {
@@ -220,10 +221,9 @@ func (ac *automaton) transitions(s int) []transition {
 			continue
 		}
 		away = append(away, Range{r, r})
-		i, ok := byState[to]
-		if !ok {
+		i := slices.IndexFunc(out, func(t transition) bool { return t.to == to })
+		if i < 0 {
 			i = len(out)
-			byState[to] = i
 			out = append(out, transition{to: to})
 		}
 		out[i].ranges = append(out[i].ranges, Range{r, r})
