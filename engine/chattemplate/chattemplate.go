@@ -201,30 +201,46 @@ func (t *Template) shown(err error) error {
 func (t *Template) vars(in Input) jinja.Vars {
 	v := t.Vars(in)
 	if t.Mask != nil {
-		v = hide(t.Mask, v)
+		v, _ = hide(t.Mask, v)
 	}
 	return jinja.VarsFromJSON(v)
 }
 
-// hide returns a value with the strings in it masked; keys stay as they are.
-func hide(m *words.Mask, v ordered.Value) ordered.Value {
+// hide returns a value with the strings in it masked, and whether one has changed; keys stay as they
+// are.
+func hide(m *words.Mask, v ordered.Value) (_ ordered.Value, changed bool) {
 	switch v.Kind() {
 	case ordered.String:
-		return ordered.Str(m.Hide(v.Text()))
+		hidden := m.Hide(v.Text())
+		return ordered.Str(hidden), hidden != v.Text()
 	case ordered.Array:
-		items := slices.Clone(v.Items())
-		for i := range items {
-			items[i] = hide(m, items[i])
+		items := v.Items()
+		for i, item := range items {
+			if item, other := hide(m, item); other {
+				if !changed {
+					items, changed = slices.Clone(items), true
+				}
+				items[i] = item
+			}
 		}
-		return ordered.ArrayOf(items...)
+		if changed {
+			return ordered.ArrayOf(items...), true
+		}
 	case ordered.Object:
-		members := slices.Clone(v.Members())
-		for i := range members {
-			members[i].Value = hide(m, members[i].Value)
+		members := v.Members()
+		for i, member := range members {
+			if value, other := hide(m, member.Value); other {
+				if !changed {
+					members, changed = slices.Clone(members), true
+				}
+				members[i].Value = value
+			}
 		}
-		return ordered.ObjectOf(members...)
+		if changed {
+			return ordered.ObjectOf(members...), true
+		}
 	}
-	return v
+	return v, false
 }
 
 // RenderImmutable renders an input as Hugging Face's transformers does with jinja2 3.1.5 or later,

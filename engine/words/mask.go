@@ -33,15 +33,23 @@ type Mask struct {
 	seed  uint64
 	avoid string // in small letters
 
-	mu    sync.Mutex
-	drawn map[string]string // of a needle
-	back  *strings.Replacer
+	mu     sync.Mutex
+	drawn  map[string]string // of a needle
+	hidden map[string]string // texts with needles, as templates see them; of maxHidden
+	begins [1 << 10]uint64   // the set of two bytes with which something of back begins
+	back   map[uint16][]pair // by its first two bytes
 }
+
+// pair is a text that a template may write, and the one that stands for it in evidence.
+type pair struct{ drawn, needle string }
+
+// A mask keeps so many texts, of so many bytes at most.
+const maxHidden, maxHiddenText = 1 << 10, 1 << 10
 
 // NewMask returns a mask. Nothing that it draws occurs in a text, which is the template's source.
 func NewMask(seed uint64, avoid string) *Mask {
 	return &Mask{seed: seed, avoid: strings.ToLower(avoid), drawn: map[string]string{},
-		back: strings.NewReplacer()}
+		hidden: map[string]string{}, back: map[uint16][]pair{}}
 }
 
 // Hide returns a text with drawn words in the place of needles.
@@ -51,17 +59,42 @@ func (m *Mask) Hide(text string) string {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if drawn, ok := m.drawn[text]; ok {
-		return drawn
+	drawn, ok := m.hidden[text]
+	if !ok {
+		drawn = needles.ReplaceAllStringFunc(text, m.draw)
+		if len(m.hidden) < maxHidden && len(text) <= maxHiddenText {
+			m.hidden[text] = drawn
+		}
 	}
-	return needles.ReplaceAllStringFunc(text, m.draw)
+	return drawn
 }
 
 // Show returns a text that a template wrote with the needles in their places.
 func (m *Mask) Show(text string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.back.Replace(text)
+	var b strings.Builder
+	from := 0
+	for i := 1; i < len(text); i++ {
+		two := uint16(text[i-1])<<8 | uint16(text[i])
+		if m.begins[two>>6]>>(two&63)&1 == 0 {
+			continue
+		}
+		for _, p := range m.back[two] {
+			if strings.HasPrefix(text[i-1:], p.drawn) {
+				b.WriteString(text[from : i-1])
+				b.WriteString(p.needle)
+				from = i - 1 + len(p.drawn)
+				i = from
+				break
+			}
+		}
+	}
+	if from == 0 {
+		return text
+	}
+	b.WriteString(text[from:])
+	return b.String()
 }
 
 func (m *Mask) draw(needle string) string {
@@ -82,12 +115,12 @@ func (m *Mask) draw(needle string) string {
 		}
 	}
 	m.drawn[needle] = text
-	var pairs []string
-	for needle, text := range m.drawn {
-		pairs = append(pairs, text, needle, strings.ToUpper(text), strings.ToUpper(needle),
-			strings.ToLower(text), strings.ToLower(needle))
+	for _, p := range []pair{{text, needle}, {strings.ToUpper(text), strings.ToUpper(needle)},
+		{strings.ToLower(text), strings.ToLower(needle)}} {
+		two := uint16(p.drawn[0])<<8 | uint16(p.drawn[1])
+		m.begins[two>>6] |= 1 << (two & 63)
+		m.back[two] = append(m.back[two], p)
 	}
-	m.back = strings.NewReplacer(pairs...)
 	return text
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/growth"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/sample"
@@ -208,6 +209,12 @@ func sameWords(a, b string, texts [spots]string) bool {
 		}
 	}
 	for {
+		same := source.CommonPrefix(a, b)
+		if len(same) == len(a) && len(same) == len(b) {
+			return true
+		}
+		n := len(strings.TrimRightFunc(same, unicode.IsLetter)) // the last word may go on
+		a, b = a[n:], b[n:]
 		v, afterV := nextWord(a)
 		w, afterW := nextWord(b)
 		switch {
