@@ -331,7 +331,9 @@ func (b *builder) ref(kind RefKind, name string, at, value syntax.Node) {
 	}
 	r := b.refs.next()
 	*r = Ref{kind, name, at, value, b.here(), len(b.Refs), nil}
-	b.Refs = append(b.Refs, r)
+	if !b.values {
+		b.Refs = append(b.Refs, r)
+	}
 	of := b.byName[name]
 	first, last := &of.def, &of.lastDef
 	if kind == Read {
