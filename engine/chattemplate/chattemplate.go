@@ -201,46 +201,30 @@ func (t *Template) shown(err error) error {
 func (t *Template) vars(in Input) jinja.Vars {
 	v := t.Vars(in)
 	if t.Mask != nil {
-		v, _ = hide(t.Mask, v)
+		v = hide(t.Mask, v)
 	}
 	return jinja.VarsFromJSON(v)
 }
 
-// hide returns a value with the strings in it masked, and whether one has changed; keys stay as they
-// are.
-func hide(m *words.Mask, v ordered.Value) (_ ordered.Value, changed bool) {
+// hide returns a value with the strings in it masked; keys stay as they are.
+func hide(m *words.Mask, v ordered.Value) ordered.Value {
 	switch v.Kind() {
 	case ordered.String:
-		hidden := m.Hide(v.Text())
-		return ordered.Str(hidden), hidden != v.Text()
+		return ordered.Str(m.Hide(v.Text()))
 	case ordered.Array:
-		items := v.Items()
-		for i, item := range items {
-			if item, other := hide(m, item); other {
-				if !changed {
-					items, changed = slices.Clone(items), true
-				}
-				items[i] = item
-			}
+		items := slices.Clone(v.Items())
+		for i := range items {
+			items[i] = hide(m, items[i])
 		}
-		if changed {
-			return ordered.ArrayOf(items...), true
-		}
+		return ordered.ArrayOf(items...)
 	case ordered.Object:
-		members := v.Members()
-		for i, member := range members {
-			if value, other := hide(m, member.Value); other {
-				if !changed {
-					members, changed = slices.Clone(members), true
-				}
-				members[i].Value = value
-			}
+		members := slices.Clone(v.Members())
+		for i := range members {
+			members[i].Value = hide(m, members[i].Value)
 		}
-		if changed {
-			return ordered.ObjectOf(members...), true
-		}
+		return ordered.ObjectOf(members...)
 	}
-	return v, false
+	return v
 }
 
 // RenderImmutable renders an input as Hugging Face's transformers does with jinja2 3.1.5 or later,

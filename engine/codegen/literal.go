@@ -56,12 +56,9 @@ func tokens(text string) (parts []string) {
 	for _, s := range segments(text) {
 		from := 0
 		for i, r := range s {
-			if !strings.ContainsRune(format.OpenBrackets, r) {
-				continue
-			}
-			if begin := tokenAt(s, i); bracketed(s[from:begin]) {
-				parts = append(parts, s[from:begin])
-				from = begin
+			if strings.ContainsRune(format.OpenBrackets, r) && bracketed(s[from:tokenAt(s, i)]) {
+				parts = append(parts, s[from:tokenAt(s, i)])
+				from = tokenAt(s, i)
 			}
 		}
 		parts = append(parts, s[from:])

@@ -70,15 +70,11 @@ func (r *reader) keptOpener(begun string) peg.Choice {
 
 // lit matches the text of a marker, which has no white space at its edges.
 func (r *reader) lit(text string) peg.Pattern {
-	p := r.lits[text]
-	if p == nil {
-		ways := each(variants(text), func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
-		if p = peg.Choice(ways); len(ways) == 1 {
-			p = ways[0]
-		}
-		r.lits[text] = p
+	ways := each(variants(text), func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
+	if len(ways) == 1 {
+		return ways[0]
 	}
-	return p
+	return peg.Choice(ways)
 }
 
 // marker matches a marker with the white space beside it.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/source"
@@ -86,8 +85,7 @@ func (b *Builder) Class(ranges []Range, negated bool) Element {
 		return b.Never()
 	case !negated && len(ranges) == 1 && ranges[0].Lo == ranges[0].Hi:
 		return b.Lit(string(ranges[0].Lo))
-	case ranges[0].Lo > 0 || ranges[len(ranges)-1].Hi < unicode.MaxRune ||
-		len(complement(ranges)) > 0:
+	case ranges[0].Lo > 0 || len(complement(ranges)) > 0:
 		return Element{Kind: Class, Ranges: ranges, Negated: negated}
 	case negated:
 		return b.Never()

@@ -289,57 +289,40 @@ func (p *Problem) Error() string { return "grammar: " + p.Msg }
 // malformed element, left recursion (the rule comes back to itself before a character is read), or
 // a rule from which no text can end.
 func (g *Grammar) Validate() error {
-	if _, p := g.check(); p != nil {
-		return p
-	}
-	return nil
-}
-
-// facts are what a check of a grammar has found out about its rules.
-type facts struct {
-	index map[string]int // by name
-	null  []bool         // it derives the empty text
-	costs []int          // see sizes
-}
-
-// check validates a grammar.
-func (g *Grammar) check() (f facts, problem *Problem) {
 	index := make(map[string]int, len(g.Rules))
 	for i, r := range g.Rules {
 		if !validName(r.Name) {
-			return f, &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule name %q: expected ASCII "+
+			return &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule name %q: expected ASCII "+
 				"letters, digits and hyphens", r.Name)}
 		}
 		if _, ok := index[r.Name]; ok {
-			return f, &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule %s is defined twice", r.Name)}
+			return &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule %s is defined twice", r.Name)}
 		}
 		index[r.Name] = i
 	}
 	if _, ok := index[Root]; !ok {
-		return f, &Problem{Msg: "there is no rule named root; it is where a grammar starts"}
+		return &Problem{Msg: "there is no rule named root; it is where a grammar starts"}
 	}
 	for _, r := range g.Rules {
 		if len(r.Alts) == 0 {
-			return f, &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule %s has no alternatives", r.Name)}
+			return &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule %s has no alternatives", r.Name)}
 		}
 		if p := checkAlts(r.Alts, index, 0); p != nil {
 			p.Rule, p.Msg = r.Name, fmt.Sprintf("rule %s: %s", r.Name, p.Msg)
-			return f, p
+			return p
 		}
 	}
-	u := g.uses(index)
-	null := u.nullable(g, index)
+	null := nullable(g, index)
 	if p := leftRecursion(g, index, null); p != nil {
-		return f, p
+		return p
 	}
-	costs := u.sizes(g, index)
-	for i, s := range costs {
+	for i, s := range sizes(g, index) {
 		if s >= infinite {
-			return f, &Problem{Rule: g.Rules[i].Name, Msg: fmt.Sprintf("rule %s never ends: every "+
+			return &Problem{Rule: g.Rules[i].Name, Msg: fmt.Sprintf("rule %s never ends: every "+
 				"alternative leads back to itself", g.Rules[i].Name)}
 		}
 	}
-	return facts{index, null, costs}, nil
+	return nil
 }
 
 func validName(name string) bool {
@@ -413,9 +396,9 @@ func validToken(text string) bool {
 }
 
 // nullable says for each rule whether it derives the empty text.
-func (u *uses) nullable(g *Grammar, index map[string]int) []bool {
+func nullable(g *Grammar, index map[string]int) []bool {
 	null := make([]bool, len(g.Rules))
-	u.settle(func(i int) bool {
+	settle(g, index, func(i int) bool {
 		if null[i] || !nullableAlts(g.Rules[i].Alts, index, null) {
 			return false
 		}
@@ -425,39 +408,31 @@ func (u *uses) nullable(g *Grammar, index map[string]int) []bool {
 	return null
 }
 
-// uses says which rules use each rule: those of rule i are by[from[i]:from[i+1]].
-type uses struct{ by, from []int }
-
-func (g *Grammar) uses(index map[string]int) *uses {
+// settle computes a property of each rule from the rules that it uses: update computes one rule and
+// reports whether that changed it; then the rules that use it are computed again.
+func settle(g *Grammar, index map[string]int, update func(rule int) bool) {
 	n := len(g.Rules)
 	var refs []int // of all rules; those of rule i end at ends[i]
-	ends, u := make([]int, n), &uses{from: make([]int, n+1)}
+	ends, users := make([]int, n), make([]int, n+1)
 	for i := range g.Rules {
 		refs = allRefs(refs, g.Rules[i].Alts, index)
 		ends[i] = len(refs)
 	}
 	for _, ref := range refs {
-		u.from[ref+1]++
+		users[ref+1]++
 	}
 	for i := range n {
-		u.from[i+1] += u.from[i]
+		users[i+1] += users[i]
 	}
-	u.by = make([]int, len(refs))
-	at := slices.Clone(u.from)
+	by := make([]int, len(refs)) // the users of all rules; those of rule i begin at users[i]
+	at := slices.Clone(users)
 	for i, from := 0, 0; i < n; i++ {
 		for _, ref := range refs[from:ends[i]] {
-			u.by[at[ref]] = i
+			by[at[ref]] = i
 			at[ref]++
 		}
 		from = ends[i]
 	}
-	return u
-}
-
-// settle computes a property of each rule from the rules that it uses: update computes one rule and
-// reports whether that changed it; then the rules that use it are computed again.
-func (u *uses) settle(update func(rule int) bool) {
-	n := len(u.from) - 1
 	queued := make([]bool, n)
 	queue := make([]int, n) // a ring: no rule is in it twice
 	for i := range n {
@@ -469,7 +444,7 @@ func (u *uses) settle(update func(rule int) bool) {
 		if !update(i) {
 			continue
 		}
-		for _, user := range u.by[u.from[i]:u.from[i+1]] {
+		for _, user := range by[users[i]:users[i+1]] {
 			if !queued[user] {
 				queue[(first+waiting)%n], queued[user] = user, true
 				waiting++
@@ -566,12 +541,12 @@ const infinite = 1 << 40
 
 // sizes computes the cost of the cheapest derivation of every rule: its characters plus one per
 // choice made, so that the parts of a derivation always cost less than the whole.
-func (u *uses) sizes(g *Grammar, index map[string]int) []int {
+func sizes(g *Grammar, index map[string]int) []int {
 	all := make([]int, len(g.Rules))
 	for i := range all {
 		all[i] = infinite
 	}
-	u.settle(func(i int) bool {
+	settle(g, index, func(i int) bool {
 		cost, _ := cheapest(g.Rules[i].Alts, index, all)
 		if cost = min(cost+1, infinite); cost >= all[i] {
 			return false

@@ -81,17 +81,12 @@ func newCharSet(ranges []Range, negated bool) *charSet {
 			s.ascii[r>>6] |= 1 << (r & 63)
 		}
 	}
-	if negated {
-		s.ascii[0], s.ascii[1] = ^s.ascii[0], ^s.ascii[1]
-	}
 	return s
 }
 
-var anything = newCharSet(nil, true)
-
 func (s *charSet) has(r rune) bool {
 	if r < utf8.RuneSelf {
-		return s.ascii[r>>6]&(1<<(r&63)) != 0
+		return s.ascii[r>>6]&(1<<(r&63)) != 0 != s.negated
 	}
 	return contains(s.ranges, r) != s.negated
 }
@@ -107,24 +102,28 @@ func (s *charSet) overlaps(r Range) bool {
 
 // NewMatcher returns a matcher at the beginning of a text.
 func NewMatcher(g *Grammar) (*Matcher, error) {
-	f, problem := g.check()
-	if problem != nil {
-		return nil, problem
+	if err := g.Validate(); err != nil {
+		return nil, err
 	}
-	c := &compiler{facts: f, heads: make([][]*node, len(g.Rules))}
+	index := make(map[string]int, len(g.Rules))
+	for i, r := range g.Rules {
+		index[r.Name] = i
+	}
+	c := &compiler{index: index, null: nullable(g, index), heads: make([][]*node, len(g.Rules))}
 	for i, r := range g.Rules {
 		c.heads[i] = c.alts(r.Alts)
 	}
 	for _, ref := range c.refs {
-		ref.heads = c.heads[f.index[ref.text]]
+		ref.heads = c.heads[index[ref.text]]
 	}
-	m := &Matcher{root: c.heads[f.index[Root]]}
+	m := &Matcher{root: c.heads[index[Root]]}
 	m.Reset()
 	return m, nil
 }
 
 type compiler struct {
-	facts
+	index map[string]int
+	null  []bool
 	heads [][]*node // by rule
 	refs  []*node
 	ids   int
@@ -151,7 +150,7 @@ func (c *compiler) element(e Element, next *node) *node {
 	case Class:
 		n.set = newCharSet(e.Ranges, e.Negated)
 	case Any:
-		n.kind, n.set = Class, anything
+		n.kind, n.set = Class, newCharSet(nil, true)
 	case Ref:
 		c.refs = append(c.refs, n)
 	case Token:

@@ -8,13 +8,6 @@ import (
 
 // normalRanges sorts ranges and joins those that touch.
 func normalRanges(ranges []Range) []Range {
-	normal := true
-	for i := 1; i < len(ranges) && normal; i++ {
-		normal = ranges[i].Lo > ranges[i-1].Hi+1
-	}
-	if normal {
-		return ranges
-	}
 	sorted := slices.Clone(ranges)
 	slices.SortFunc(sorted, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
 	out := sorted[:0]

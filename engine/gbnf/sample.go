@@ -45,11 +45,14 @@ func NewSampler(g *Grammar, rng *rand.Rand) (*Sampler, error) {
 }
 
 func newSampler(g *Grammar) (*Sampler, error) {
-	f, problem := g.check()
-	if problem != nil {
-		return nil, problem
+	if err := g.Validate(); err != nil {
+		return nil, err
 	}
-	s := &Sampler{g: g, index: f.index, costs: f.costs}
+	s := &Sampler{g: g, index: make(map[string]int, len(g.Rules))}
+	for i, r := range g.Rules {
+		s.index[r.Name] = i
+	}
+	s.costs = sizes(g, s.index)
 	if cost := s.costs[s.index[Root]]; cost > maxSentence {
 		return nil, fmt.Errorf("grammar: the shortest sentence is longer "+
 			"than %d characters", maxSentence)

@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"math/big"
-	"slices"
 	"strconv"
 
 	"github.com/goassay/assay/engine/jinja/flow"
@@ -61,7 +60,7 @@ type compiler struct {
 	scoped   bool                   // some block is scoped
 	late     func()                 // reports the faults that are only found at the end
 	texts    map[*syntax.Const]bool // those that are sites
-	special  map[string]bool        // names such as self and loop that are read somewhere
+	reads    map[string]bool        // names that are read somewhere
 	attrs    map[string]*attr
 	nodes    int // of the code that is being compiled; see counted
 }
@@ -78,14 +77,9 @@ func (c *compiler) fail(cl class, pos syntax.Pos, format string, args ...any) {
 }
 
 func (c *compiler) template(tree *syntax.Template) {
-	c.special, c.attrs = map[string]bool{}, map[string]*attr{}
+	c.reads, c.attrs = map[string]bool{}, map[string]*attr{}
 	w := flow.Visitor{
-		Read: func(n *syntax.Name) {
-			switch n.Name {
-			case "self", "super", "loop", "caller", "kwargs", "varargs":
-				c.special[n.Name] = true
-			}
-		},
+		Read: func(n *syntax.Name) { c.reads[n.Name] = true },
 		Block: func(b *syntax.Block) bool {
 			if c.blocks[b.Name] != nil {
 				c.fail(TemplateAssertionError, b.Pos, "block %s defined twice", pyQuote(b.Name))
@@ -124,19 +118,10 @@ func (c *compiler) template(tree *syntax.Template) {
 
 // self declares the variable self where a body reads it, and returns its slot or -1.
 func (c *compiler) self(s *flow.Scope, body []syntax.Stmt) int {
-	if !c.undeclared(body, "self")["self"] {
+	if !flow.Undeclared(body, c.reads, "self")["self"] {
 		return -1
 	}
 	return c.slot(s.Param("self"))
-}
-
-// undeclared returns which of the special names a body reads before it assigns them.
-func (c *compiler) undeclared(body []syntax.Stmt, names ...string) map[string]bool {
-	names = slices.DeleteFunc(names, func(name string) bool { return !c.special[name] })
-	if len(names) == 0 { // nor does the template
-		return map[string]bool{}
-	}
-	return flow.Undeclared(body, names...)
 }
 
 // block compiles the body of a block. Its scope has no parent: it sees input and the variables that
@@ -146,7 +131,7 @@ func (c *compiler) block(b *syntax.Block) {
 	proto.routine = c.newRoutine(nil)
 	p := place{Scope: flow.NewScope(nil, proto.routine.id), fn: proto.routine}
 	proto.self, proto.super = c.self(p.Scope, b.Body), -1
-	if c.undeclared(b.Body, "super")["super"] {
+	if flow.Undeclared(b.Body, c.reads, "super")["super"] {
 		proto.super = c.slot(p.Param("super"))
 	}
 	p.Stmts(b.Body)
@@ -465,7 +450,7 @@ func (c *compiler) forStmt(n *syntax.For, p place) stmt {
 		s.recursive = &recursion{routine: fn, stmt: s}
 	}
 	loopScope := flow.NewScope(p.Scope, fn.id)
-	if n.Recursive || c.undeclared(n.Body, "loop")["loop"] || c.scoped && c.hasScoped(n) {
+	if n.Recursive || flow.Undeclared(n.Body, c.reads, "loop")["loop"] || c.scoped && c.hasScoped(n) {
 		v := loopScope.Param("loop")
 		v.IsLoop = true
 		s.loop = c.slot(v)
@@ -612,7 +597,7 @@ func (c *compiler) macro(ps *syntax.Params, stmts []syntax.Stmt, pos syntax.Pos,
 	}
 	analyse()
 	m := &macroProto{routine: r, caller: -1, kwargs: -1, varargs: -1}
-	special := c.undeclared(stmts, "caller", "kwargs", "varargs")
+	special := flow.Undeclared(stmts, c.reads, "caller", "kwargs", "varargs")
 	for i, param := range ps.Params {
 		mp := macroParam{name: param.Name, slot: c.slot(s.Vars[param.Name])}
 		if d := i - len(ps.Params) + len(ps.Defaults); d >= 0 {
@@ -766,7 +751,10 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 				}
 			}
 		}
-		return &attrExpr{c.expr(x.X, p), c.attr(x.Name), x.Pos}
+		if c.attrs[x.Name] == nil {
+			c.attrs[x.Name] = newAttr(x.Name)
+		}
+		return &attrExpr{c.expr(x.X, p), c.attrs[x.Name], x.Pos}
 	case *syntax.Item:
 		object := c.expr(x.X, p)
 		if s, ok := x.Index.(*syntax.Slice); ok {
@@ -788,16 +776,6 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 		return c.test(x, p)
 	}
 	panic("unknown expression")
-}
-
-// attr returns a name of attributes, resolved once a template.
-func (c *compiler) attr(name string) *attr {
-	a := c.attrs[name]
-	if a == nil {
-		a = newAttr(name)
-		c.attrs[name] = a
-	}
-	return a
 }
 
 // isConstant reports whether an expression is made of number literals only.

@@ -35,7 +35,6 @@ type Mask struct {
 
 	mu     sync.Mutex
 	drawn  map[string]string // of a needle
-	hidden map[string]string // texts with needles, as templates see them; of maxHidden
 	begins [1 << 10]uint64   // the set of two bytes with which something of back begins
 	back   map[uint16][]pair // by its first two bytes
 }
@@ -43,13 +42,10 @@ type Mask struct {
 // pair is a text that a template may write, and the one that stands for it in evidence.
 type pair struct{ drawn, needle string }
 
-// A mask keeps so many texts, of so many bytes at most.
-const maxHidden, maxHiddenText = 1 << 10, 1 << 10
-
 // NewMask returns a mask. Nothing that it draws occurs in a text, which is the template's source.
 func NewMask(seed uint64, avoid string) *Mask {
 	return &Mask{seed: seed, avoid: strings.ToLower(avoid), drawn: map[string]string{},
-		hidden: map[string]string{}, back: map[uint16][]pair{}}
+		back: map[uint16][]pair{}}
 }
 
 // Hide returns a text with drawn words in the place of needles.
@@ -59,14 +55,10 @@ func (m *Mask) Hide(text string) string {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	drawn, ok := m.hidden[text]
-	if !ok {
-		drawn = needles.ReplaceAllStringFunc(text, m.draw)
-		if len(m.hidden) < maxHidden && len(text) <= maxHiddenText {
-			m.hidden[text] = drawn
-		}
+	if drawn, ok := m.drawn[text]; ok {
+		return drawn
 	}
-	return drawn
+	return needles.ReplaceAllStringFunc(text, m.draw)
 }
 
 // Show returns a text that a template wrote with the needles in their places.

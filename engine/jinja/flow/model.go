@@ -304,24 +304,13 @@ func build(tree *syntax.Template, values bool) *Model {
 	b := &builder{values: values, Model: &Model{Tree: tree, Macros: map[string][]*syntax.Macro{},
 		Asked: map[string]bool{}, byName: map[string]refs{}},
 		spot: spot{at: Place{Branch: &Branch{}, Region: &Region{}}}}
-	for _, n := range tree.Body {
-		b.macros(n)
-	}
-	b.body(tree.Body)
-	return b.Model
-}
-
-// macros notes the macros of a statement; no expression has one.
-func (b *builder) macros(n syntax.Node) {
-	switch m := n.(type) {
-	case syntax.Expr:
-		return
-	case *syntax.Macro:
-		if len(b.Macros[m.Name]) < maxMacros {
+	for n := range tree.All() {
+		if m, ok := n.(*syntax.Macro); ok && len(b.Macros[m.Name]) < maxMacros {
 			b.Macros[m.Name] = append(b.Macros[m.Name], m)
 		}
 	}
-	syntax.Each(n, b.macros)
+	b.body(tree.Body)
+	return b.Model
 }
 
 // ref notes a reference.

@@ -392,11 +392,16 @@ func (w *Visitor) Stmt(n syntax.Stmt) {
 }
 
 // Undeclared reports which of the special names a body reads before it assigns them (jinja2's
-// find_undeclared).
-func Undeclared(body []syntax.Stmt, names ...string) map[string]bool {
+// find_undeclared). Reads are the names that are read anywhere in the template.
+func Undeclared(body []syntax.Stmt, reads map[string]bool, names ...string) map[string]bool {
 	state := map[string]bool{} // present: still looked for; true: read
 	for _, name := range names {
-		state[name] = false
+		if reads[name] {
+			state[name] = false
+		}
+	}
+	if len(state) == 0 {
+		return state
 	}
 	w := Visitor{
 		Read: func(n *syntax.Name) {

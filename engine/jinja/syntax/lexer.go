@@ -706,14 +706,7 @@ func (l *lexer) operator(tok *token) {
 		if want != c {
 			l.fail(SyntaxError, tok.off, "unexpected '%c', expected '%c'", c, want)
 		}
-		switch c {
-		case ')':
-			tok.kind = tRParen
-		case ']':
-			tok.kind = tRBracket
-		default:
-			tok.kind = tRBrace
-		}
+		tok.kind = [...]kind{tRParen, tRBracket, tRBrace}[strings.IndexByte(")]}", c)]
 	default:
 		l.unexpected(tok.off)
 	}
