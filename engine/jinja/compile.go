@@ -450,7 +450,8 @@ func (c *compiler) forStmt(n *syntax.For, p place) stmt {
 		s.recursive = &recursion{routine: fn, stmt: s}
 	}
 	loopScope := flow.NewScope(p.Scope, fn.id)
-	if n.Recursive || flow.Undeclared(n.Body, c.reads, "loop")["loop"] || c.scoped && c.hasScoped(n) {
+	if n.Recursive || flow.Undeclared(n.Body, c.reads, "loop")["loop"] ||
+		c.scoped && c.hasScoped(n) {
 		v := loopScope.Param("loop")
 		v.IsLoop = true
 		s.loop = c.slot(v)
