@@ -8,7 +8,15 @@ import (
 // Coverage notes which outcomes renders reach. The zero value is ready for use; one coverage may go
 // through several renders of one template, one after the other, and then holds the outcomes that
 // any of them reached.
-type Coverage struct{ reached []uint8 } // a bit for each outcome, by site
+type Coverage struct {
+	// Turn is the number of the condition, counted from 1 in the order of a render, that comes out
+	// the other way; 0: none does.
+	Turn   int
+	Turned int // the site of that condition, an index of [Template.Sites]; -1: the render has none
+
+	made    int     // conditions of the render
+	reached []uint8 // a bit for each outcome, by site
+}
 
 // Reached reports whether a render reached the outcome of a site, an index of [Template.Sites].
 func (c *Coverage) Reached(site int, o flow.Outcome) bool {
@@ -31,6 +39,7 @@ func (c *Coverage) Add(other *Coverage) bool {
 
 // start makes room for a template's sites.
 func (c *Coverage) start(sites int) {
+	c.made, c.Turned = 0, -1
 	if len(c.reached) < sites {
 		c.reached = append(c.reached, make([]uint8, sites-len(c.reached))...)
 	}
@@ -46,14 +55,19 @@ func (c *compiler) site(kind flow.SiteKind, pos, test syntax.Pos) int {
 	return len(c.t.sites) - 1
 }
 
-// decided notes the outcome of a condition.
-func (rt *interp) decided(site int, yes bool) {
-	if rt.coverage == nil {
-		return
+// decided notes the outcome of a condition, and returns it: the other one where that is asked for.
+func (rt *interp) decided(site int, yes bool) bool {
+	c := rt.coverage
+	if c == nil {
+		return yes
+	}
+	if c.made++; c.made == c.Turn {
+		c.Turned, yes = site, !yes
 	}
 	if yes {
-		rt.coverage.reached[site] |= 1 << flow.True
+		c.reached[site] |= 1 << flow.True
 	} else {
-		rt.coverage.reached[site] |= 1 << flow.False
+		c.reached[site] |= 1 << flow.False
 	}
+	return yes
 }

@@ -460,8 +460,7 @@ func (x *condExpr) eval(f *frame) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	f.rt.decided(x.site, yes)
-	switch {
+	switch yes = f.rt.decided(x.site, yes); {
 	case yes:
 		return x.then.eval(f)
 	case x.otherwise != nil:

@@ -384,8 +384,7 @@ func (s *printCond) exec(f *frame) error {
 	if err != nil {
 		return err
 	}
-	f.rt.decided(s.site, yes)
-	switch {
+	switch yes = f.rt.decided(s.site, yes); {
 	case yes:
 		return s.then.exec(f)
 	case s.otherwise != nil:
@@ -431,8 +430,7 @@ func (s *ifStmt) exec(f *frame) error {
 		if err != nil {
 			return err
 		}
-		f.rt.decided(b.site, yes)
-		if yes {
+		if f.rt.decided(b.site, yes) {
 			return b.code.run(f)
 		}
 	}

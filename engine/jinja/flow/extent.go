@@ -38,6 +38,44 @@ func (e *Extents) OnLine(off int) (from, to int) {
 	return from, max(to, min(from+1, len(e.text)))
 }
 
+// Narrowing returns the first expression that takes an item or a part of a list by its position,
+// x[0], x[1:] or x | last, and has one of the places in it.
+func (e *Extents) Narrowing(places map[int]bool) (off int, ok bool) {
+	if e.tree == nil {
+		return 0, false
+	}
+	for n := range e.tree.All() {
+		x, _ := n.(syntax.Expr)
+		if !narrows(x) {
+			continue
+		}
+		span := e.spans.Expr(x)
+		for at := range places {
+			if span.From <= at && at < span.To {
+				return x.Offset(), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// narrows reports whether an expression takes a part of a list by its position.
+func narrows(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Filter:
+		return x.Name == "first" || x.Name == "last"
+	case *syntax.Item:
+		index := x.Index
+		if u, ok := index.(*syntax.Unary); ok {
+			index = u.X
+		}
+		c, fixed := index.(*syntax.Const)
+		_, slice := index.(*syntax.Slice)
+		return slice || fixed && c.Kind == syntax.Int
+	}
+	return false
+}
+
 // around is the extent of a place, which may go over several lines.
 func (e *Extents) around(off int) (from, to int) {
 	if e.tree == nil {

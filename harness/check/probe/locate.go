@@ -33,11 +33,13 @@ func (r Rendering) Quote(text string) string {
 }
 
 // Where is a place in a template, and the request that shows the fault there, if one is known. A
-// finding is placed where the template wrote the wrong text, or where it last looked at the text
-// that it should have written. The zero value is [Nowhere].
+// finding is placed at its cause, where one is known ([Rendering.Cause], [Rendering.Lost]), else
+// where the template wrote the wrong text. The zero value is [Nowhere].
 type Where struct {
 	_       [0]func() // two places of different requests are compared by their offsets
 	past    int       // the byte offset into the source and one; 0: the template as a whole
+	also    int       // the same of another place, which shows the damage; 0: none
+	role    string    // of that: "written"
 	request *chattemplate.Input
 }
 
@@ -56,6 +58,14 @@ func (w Where) Known() bool { return w.past > 0 }
 // Shown is the place with the request that shows the fault.
 func (w Where) Shown(by chattemplate.Input) Where {
 	w.request = &by
+	return w
+}
+
+// Beside is the place with another one that belongs to it, named by what happens there: "written".
+func (w Where) Beside(role string, other Where) Where {
+	if w.past != other.past {
+		w.also, w.role = other.past, role
+	}
 	return w
 }
 
@@ -116,19 +126,14 @@ func (r Rendering) Of(text string) Where {
 	return Nowhere.Shown(r.In)
 }
 
-// Near is the place that last looked at a text of the input, a value or a key, or at its
-// neighbours.
+// Near is the place where a text of the input, a value or a key, got lost, as [Rendering.Lost] has
+// it. Of one that the prompt has, it is where the template last looked at it.
 func (r Rendering) Near(text string) Where {
 	if r.Program == nil {
 		return Nowhere
 	}
-	path := pathOf(r.Program.Vars(r.In), text)
-	if path == "" {
-		return Nowhere.Shown(r.In)
-	}
-	o, _ := r.Program.Observe(r.In) // the trace is there even where rendering fails
-	if pos, ok := o.Trace.Nearest(path); ok {
-		return Offset(pos).Shown(r.In)
+	if path := pathOf(r.Program.Vars(r.In), text); path != "" {
+		return r.Lost(path, text)
 	}
 	return Nowhere.Shown(r.In)
 }
@@ -172,6 +177,12 @@ func (s *Subject) place(at Where, err error) (rule.Place, string) {
 	text = Plain(s.teller.Tell(text))
 	if place == (rule.Place{File: s.Source.File}) && at.Known() {
 		place = PlaceAt(s.Source, at.Off())
+		if at.also == 0 {
+			return place, text
+		}
+		if other := PlaceAt(s.Source, at.also-1); other.Line != place.Line {
+			text += fmt.Sprintf("\n%s: line %d, column %d", at.role, other.Line, other.Col)
+		}
 	}
 	return place, text
 }

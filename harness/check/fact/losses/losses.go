@@ -115,12 +115,7 @@ func (c *Census) FindLost(find probe.Finder, all []Lost) {
 	for _, l := range all {
 		in[l.In] = true
 	}
-	at := probe.Nowhere
-	if pos, ok := first.In.Seen.Trace.Nearest(first.Path); ok {
-		at = probe.Offset(pos)
-	}
-	at = at.Shown(first.In.In)
-	find(at, "%[1]s does not reach the prompt\nlost: %[3]s, of %[2]s\nrequest: %[5]s (lost "+
+	find(first.In.Lost(first.Path, first.Text), "%[1]s does not reach the prompt\nlost: %[3]s, of %[2]s\nrequest: %[5]s (lost "+
 		"in %[4]s)", SubjectOf(first), first.Path, report.Quote(first.Text, 0),
 		probe.Plural(len(in), "request"), first.In.Name)
 }

@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/source"
+)
+
+// The bounds of the search for a cause. Of the 786 templates of the Hub the largest decides some
+// 900 times on the conversations that show faults.
+const (
+	mostTurned  = 400     // conditions that are turned
+	mostWritten = 4 << 20 // bytes of the prompts together
+)
+
+// Cause is where the template decides on the fault of a prompt: the condition whose other outcome,
+// at one point of the render, mends it. Of several it is the one that changes least of the prompt,
+// and of those the last. Where there is none, it is the place that shows the damage, which else
+// stands beside it.
+func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
+	if site := r.decision(mended); site >= 0 {
+		return Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("written", damage)
+	}
+	return damage
+}
+
+// decision returns the site of that condition, an index of the template's sites; -1: there is none.
+func (r Rendering) decision(mended func(prompt string) bool) int {
+	best, least, written := -1, 0, 0
+	if r.Program == nil || mended(r.Text) {
+		return best
+	}
+	for turn := 1; turn <= mostTurned && written <= mostWritten; turn++ {
+		c := jinja.Coverage{Turn: turn}
+		prompt, err := r.Program.Cover(r.In, &c, nil)
+		if c.Turned < 0 {
+			break
+		}
+		written += len(prompt)
+		if err != nil || !mended(prompt) {
+			continue
+		}
+		if size := change(r.Text, prompt); best < 0 || size <= least {
+			best, least = c.Turned, size
+		}
+	}
+	return best
+}
+
+// change is how many bytes two texts do not share at their beginning and their end.
+func change(a, b string) int {
+	from := len(source.CommonPrefix(a, b))
+	a, b = a[from:], b[from:]
+	return len(a) + len(b) - 2*len(source.CommonSuffix(a, b))
+}
+
+// Lost is the place where the value at a path of the input got lost: the condition that keeps it
+// from the prompt, or the expression that takes a part of the list which it is in. Where there is
+// neither, it is where the template last looked at the value or at its neighbours.
+func (r Rendering) Lost(path, text string) Where {
+	if r.Program == nil {
+		return Nowhere
+	}
+	trace := r.Program.Follow(r.In)
+	near := Nowhere
+	if pos, ok := trace.Nearest(path); ok {
+		near = Offset(pos)
+	}
+	near = near.Shown(r.In)
+	if off, ok := r.narrowed(trace, path); ok {
+		return Offset(off).Shown(r.In)
+	}
+	at := r.Cause(near, func(prompt string) bool { return strings.Contains(prompt, text) })
+	at.also = 0 // where it was looked at tells nothing
+	return at
+}
+
+// narrowed returns where the template takes a part of a list that lacks the item at a path, or the
+// item around it, and looks at it nowhere else.
+func (r Rendering) narrowed(trace *jinja.Trace, path string) (int, bool) {
+	for i, c := range path {
+		if c != '[' {
+			continue
+		}
+		list, end := path[:i], i+strings.IndexByte(path[i:], ']')+1
+		if looked(trace, path[:end]) || !looked(trace, list) {
+			continue
+		}
+		at := map[int]bool{}
+		for p := range trace.Places() {
+			if name := trace.Reads()[p.Read].Path; name == list ||
+				strings.HasPrefix(name, list+"[") {
+				at[p.Off] = true
+			}
+		}
+		return flow.NewExtents(r.Program.Source).Narrowing(at)
+	}
+	return 0, false
+}
+
+// looked reports whether the template looks at a path, or at a part of it.
+func looked(trace *jinja.Trace, path string) bool {
+	for _, r := range trace.Reads() {
+		if rest, ok := strings.CutPrefix(r.Path, path); ok && (rest == "" ||
+			strings.IndexByte(".[", rest[0]) >= 0) {
+			return true
+		}
+	}
+	return false
+}
