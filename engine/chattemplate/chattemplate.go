@@ -264,6 +264,36 @@ func (o Observation) WrittenAt(off int) (int, bool) {
 	return w.Off, true
 }
 
+// OriginAt returns the byte offset in the template of where a byte of the prompt comes from, where
+// the statement that wrote it prints a variable: the template's own text, or the last look at the
+// value. It reports false where the statement itself has it, and where the text stands in the
+// template more than once.
+func (o Observation) OriginAt(off int) (int, bool) {
+	const around, least = 32, 12 // bytes
+	from := 0
+	for _, r := range o.Runs {
+		end := from + r.Len
+		if off >= end {
+			from = end
+			continue
+		}
+		if w, ok := o.Trace.WriteAt(off); r.Role != jinja.Literal {
+			read, looked := o.Trace.Reading(r.Path)
+			return read.Last, ok && looked && w.To-w.From > 2*r.Len &&
+				strings.Count(o.String[w.From:w.To], "\n") > 2*strings.Count(o.String[from:end], "\n")+2
+		}
+		from, end = max(from, off-around), min(end, off+around)
+		line := strings.LastIndexByte(o.String[from:off], '\n') + 1 + from
+		if i := strings.IndexByte(o.String[off:end], '\n'); i >= 0 {
+			end = off + i
+		}
+		text := o.String[line:max(line, end)]
+		return strings.Index(o.src.Text, text) + off - line,
+			len(text) >= least && strings.Count(o.src.Text, text) == 1
+	}
+	return 0, false
+}
+
 // Observe renders an input with provenance and trace. The trace is set even if rendering fails.
 func (t *Template) Observe(in Input) (Observation, error) {
 	o := t.options()

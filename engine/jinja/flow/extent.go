@@ -59,6 +59,46 @@ func (e *Extents) Narrowing(places map[int]bool) (off int, ok bool) {
 	return 0, false
 }
 
+// AsksRole reports whether the condition at a place asks for the role of a message in hand and
+// nothing else: m.role == 'user'. It chooses who speaks, and not how.
+func (e *Extents) AsksRole(off int) bool {
+	found := false
+	if e.tree != nil {
+		for n := range e.tree.All() {
+			x, ok := n.(syntax.Expr)
+			found = found || ok && x.Offset() == off && asksRole(x)
+		}
+	}
+	return found
+}
+
+func asksRole(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Logic:
+		return asksRole(x.X) && asksRole(x.Y)
+	case *syntax.Unary:
+		return asksRole(x.X)
+	case *syntax.Compare:
+		return isRole(x.X)
+	}
+	return false
+}
+
+// isRole reports whether an expression is the role of a message that a variable holds.
+func isRole(x syntax.Expr) bool {
+	key, of := "", syntax.Expr(nil)
+	switch x := x.(type) {
+	case *syntax.Name:
+		return x.Name == "role"
+	case *syntax.Attr:
+		key, of = x.Name, x.X
+	case *syntax.Item:
+		key, of = KeyOf(x.Index), x.X
+	}
+	_, held := of.(*syntax.Name)
+	return held && key == "role"
+}
+
 // narrows reports whether an expression takes a part of a list by its position.
 func narrows(x syntax.Expr) bool {
 	switch x := x.(type) {

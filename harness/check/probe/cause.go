@@ -17,7 +17,7 @@ const (
 
 // Cause is where the template decides on the fault of a prompt: the condition whose other outcome,
 // at one point of the render, mends it. Of several it is the one that changes least of the prompt,
-// and of those the last. Where there is none, it is the place that shows the damage, which else
+// and of those the last. One that only asks who speaks is none: it is the branch that is wrong. Where there is none, it is the place that shows the damage, which else
 // stands beside it.
 func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
 	if site := r.decision(mended); site >= 0 {
@@ -26,12 +26,25 @@ func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
 	return damage
 }
 
+// Instead is the cause of a prompt that goes on otherwise than with a text from a byte on, white
+// space apart.
+func (r Rendering) Instead(at int, want string, damage Where) Where {
+	const enough = 16 // bytes that tell a text from others
+	want = strings.TrimLeft(want, " \n")
+	want = want[:min(len(want), enough)]
+	return r.Cause(damage, func(prompt string) bool {
+		rest, same := strings.CutPrefix(prompt, r.Text[:at])
+		return same && strings.HasPrefix(strings.TrimLeft(rest, " \n"), want)
+	})
+}
+
 // decision returns the site of that condition, an index of the template's sites; -1: there is none.
 func (r Rendering) decision(mended func(prompt string) bool) int {
 	best, least, written := -1, 0, 0
 	if r.Program == nil || mended(r.Text) {
 		return best
 	}
+	sites, extents := r.Program.Sites(), flow.NewExtents(r.Program.Source)
 	for turn := 1; turn <= mostTurned && written <= mostWritten; turn++ {
 		c := jinja.Coverage{Turn: turn}
 		prompt, err := r.Program.Cover(r.In, &c, nil)
@@ -39,7 +52,7 @@ func (r Rendering) decision(mended func(prompt string) bool) int {
 			break
 		}
 		written += len(prompt)
-		if err != nil || !mended(prompt) {
+		if err != nil || !mended(prompt) || extents.AsksRole(sites[c.Turned].Test) {
 			continue
 		}
 		if size := change(r.Text, prompt); best < 0 || size <= least {

@@ -110,12 +110,18 @@ func (r Rendering) At(off int) Where {
 	return WrittenAt(o, off).Shown(r.In)
 }
 
-// WrittenAt is the place that wrote a byte of a prompt; for the end of the text, its last byte.
+// WrittenAt is the place that wrote a byte of a prompt; for the end of the text, its last byte. Where
+// a statement prints what others have gathered, it is that of the text.
 func WrittenAt(o chattemplate.Observation, off int) Where {
-	if pos, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
-		return Offset(pos)
+	off = min(off, len(o.String)-1)
+	pos, ok := o.WrittenAt(off)
+	if !ok {
+		return Nowhere
 	}
-	return Nowhere
+	if origin, ok := o.OriginAt(off); ok {
+		return Offset(origin).Beside("written", Offset(pos))
+	}
+	return Offset(pos)
 }
 
 // Of is the place that wrote a text, the first one.

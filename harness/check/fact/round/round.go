@@ -246,6 +246,7 @@ type Misattribution struct {
 	Input        chattemplate.Input
 	Prompt       string
 	Off          int // of the result
+	NameOff      int // of the name
 }
 
 // Attribute looks for results that are attributed to another call, in a message with two calls
@@ -286,7 +287,7 @@ func attributed(request ordered.Value, prompt string) (Misattribution, bool) {
 		own, other := results[1].At(key).Text(), results[0].At(key).Text()
 		if i := strings.LastIndex(between, other); i > strings.LastIndex(between, own) &&
 			!strings.Contains(prompt[at:], own) {
-			return Misattribution{Result: second, Name: other, Off: at}, true
+			return Misattribution{Result: second, Name: other, Off: at, NameOff: from + i}, true
 		}
 	}
 	return Misattribution{}, false

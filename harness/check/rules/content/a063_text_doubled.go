@@ -47,7 +47,8 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			at := strings.LastIndex(t.Text, l.Text)
-			find(t.At(at), "%s is written %d times\nthe model sees: %s\nrequest: %s",
+			find(t.Cause(t.At(at), func(p string) bool { return strings.Count(p, l.Text) == 1 }),
+				"%s is written %d times\nthe model sees: %s\nrequest: %s",
 				losses.SubjectOf(losses.Lost{Leaf: l, In: t}),
 				strings.Count(t.Text, l.Text),
 				report.Quote(t.Text, at), t.Name)

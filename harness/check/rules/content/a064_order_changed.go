@@ -48,10 +48,15 @@ func checkOrderOfMessages(s *probe.Subject, find probe.Finder) {
 			}
 			if at < last && !(t.Kinds[l.Message] == conversation.Result &&
 				t.Kinds[before.Message] == conversation.Result) {
-				find(t.At(at), "the %s of %s is written before the %s of the %s that came "+
-					"before it\nthe model sees: %s\nrequest: %s",
-					l.Part, probe.Article(t.Kinds[l.Message].String()),
-					before.Part, t.Kinds[before.Message], report.Quote(t.Text, at), t.Name)
+				late := probe.Nowhere // the statement around the macros prints what was kept
+				if w, ok := t.Seen.Trace.PrintAt(last); ok {
+					late = probe.Offset(w.Off).Shown(t.In)
+				}
+				find(late.Beside("what came later", t.At(at)), "the %s of message %d (%s) is "+
+					"written after the %s of message %d (%s), which came later\n"+
+					"the model sees: %s\nrequest: %s",
+					before.Part, before.Message+1, t.Kinds[before.Message],
+					l.Part, l.Message+1, t.Kinds[l.Message], report.Quote(t.Text, last), t.Name)
 				return
 			}
 			last, before = at, l

@@ -39,10 +39,10 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		generate bool
 	}
 	steps := []step{
-		{"the call", sample.Talk(sample.User, thinking), false},
-		{"the result", sample.Talk(sample.User, thinking, sample.Result), true},
-		{"the second call", sample.Talk(sample.User, thinking, sample.Result, call2), false},
-		{"the second result", sample.Talk(sample.User, thinking, sample.Result, call2,
+		{"a call", sample.Talk(sample.User, thinking), false},
+		{"the result of the call", sample.Talk(sample.User, thinking, sample.Result), true},
+		{"a second call", sample.Talk(sample.User, thinking, sample.Result, call2), false},
+		{"the result of the second call", sample.Talk(sample.User, thinking, sample.Result, call2,
 			sample.LaterResult), true},
 	}
 	var before *probe.Rendering
@@ -56,9 +56,10 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.Text, before.Text) {
 			at := report.Parting(before.Text, p.Text)
 			if last := lastNeedle(before.Text); at < last {
-				find(before.At(at), "%s rewrites earlier parts of the prompt: engines must "+
-					"read them anew\n%s", st.name, report.Sides("was",
-					before.Text, "is", p.Text))
+				find(p.Instead(at, before.Text[at:], before.At(at)), "%s changes what stands "+
+					"before it in the prompt: an engine's cache of the prompt is void\n%s",
+					st.name, report.Sides("was",
+						before.Text, "is", p.Text))
 				return
 			}
 		}

@@ -114,9 +114,9 @@ func weigh(s *probe.Subject, find probe.Finder, w weighed) {
 		open := strings.Count(with.Text, pair[0]) - strings.Count(without.Text, pair[0])
 		shut := strings.Count(with.Text, pair[1]) - strings.Count(without.Text, pair[1])
 		if open != shut {
-			find(with.Near(w.needle), "%s opens %d %q and closes %d\nthe model sees: %s",
-				w.name, open,
-				pair[0], shut, with.Quote(w.needle))
+			end := len(with.Text) - len(source.CommonSuffix(with.Text, without.Text))
+			find(with.At(end-1), "%s opens %d %q and closes %d\nthe model sees: %s",
+				w.name, open, pair[0], shut, report.Quote(with.Text, end))
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package proof
 import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 )
 
 // CallsWithoutTools is the rule A008: calls are replayed, but tools are never described to the
@@ -25,7 +26,12 @@ func checkToolsDescribed(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if c.ToolCalls && !c.Tools {
-		find(s.Of("CITYNEEDLE"), "the tools of a request are not described to the model, "+
+		told := probe.Nowhere // the tools belong beside the instructions
+		r, err := s.Fitted(sample.Talk(s.SystemTurn(), sample.User, sample.CallTurn), true, true)
+		if err == nil {
+			told = r.Of("SYSTEMNEEDLE")
+		}
+		find(told.Beside("the calls", s.Of("CITYNEEDLE")), "the tools of a request are not described to the model, "+
 			"though its calls are written")
 	}
 }

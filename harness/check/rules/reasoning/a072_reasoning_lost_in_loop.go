@@ -1,6 +1,8 @@
 package reasoning
 
 import (
+	"fmt"
+
 	"github.com/goassay/assay/harness/check/fact/contrast"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -41,7 +43,8 @@ func checkLoopReasoning(s *probe.Subject, find probe.Finder) {
 
 // findContrast reports reasoning that is lost, beside some that is kept.
 func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
-	find(lost.In.Near(lost.Text), "the reasoning of message %d, %s, is dropped, and that of "+
+	path := fmt.Sprintf("messages[%d].reasoning_content", lost.Message)
+	find(lost.In.Lost(path, lost.Text), "the reasoning of message %d, %s, is dropped, and that of "+
 		"message %d, %s, is kept in another request\nrequest: %s\nthe other: %s",
 		lost.Message+1, lost.Stage, kept.Message+1, kept.Stage, lost.In.Name, kept.In.Name)
 }

@@ -24,7 +24,8 @@ func place(s *probe.Subject, f variant.Fault) probe.Where {
 			return at
 		}
 	}
-	return s.Rendered(f.Got, f.Input).At(min(f.Off, len(f.Got)-1))
+	got := s.Rendered(f.Got, f.Input)
+	return got.Instead(min(f.Off, len(f.Got)), f.Want[f.WantOff:], got.At(min(f.Off, len(f.Got)-1)))
 }
 
 // cause is faults with one cause: those at one place of the template.

@@ -22,7 +22,8 @@ var ResultMisattributed = &probe.Rule{
 
 func checkResultMisattributed(s *probe.Subject, find probe.Finder) {
 	if m, ok := round.Attribute(s.Template.ChatTemplate()); ok {
-		find(s.Rendered(m.Prompt, m.Input).At(m.Off), "where results come in another order "+
+		prompt := s.Rendered(m.Prompt, m.Input)
+		find(prompt.At(m.NameOff).Beside("the result", prompt.At(m.Off)), "where results come in another order "+
 			"than their calls, %q is written under %s, the name of the other call\n"+
 			"the model sees: %s",
 			m.Result, m.Name, report.Quote(m.Prompt, m.Off))

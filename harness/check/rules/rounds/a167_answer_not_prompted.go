@@ -5,6 +5,7 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/report"
+	"strings"
 )
 
 // AnswerNotPrompted is the rule A167: after the result of a tool the prompt does not begin an
@@ -31,7 +32,11 @@ func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
 		if err != nil {
 			return // it rendered a moment ago
 		}
-		find(prompt.At(len(prompt.Text)-1), "answers to a tool's result begin with %q "+
+		end := prompt.At(len(prompt.Text) - 1)
+		find(prompt.Cause(end, func(p string) bool {
+			rest, ok := strings.CutPrefix(p, prompt.Text)
+			return ok && strings.Contains(rest, m.Header)
+		}), "answers to a tool's result begin with %q "+
 			"in the history, and the prompt after a result does not end with it\n"+
 			"the model sees: %s",
 			m.Header, report.Quote(prompt.Text, len(prompt.Text)))

@@ -24,6 +24,7 @@ func checkBOS(s *probe.Subject, find probe.Finder) {
 	prompt, err := s.Fitted(sample.Talk(sample.User), false, true)
 	if bos := s.Template.ChatTemplate().BOS; probe.Judged(find, err) && bos != "" &&
 		strings.HasPrefix(prompt.Text, bos+bos) {
-		find(prompt.At(len(bos)), "the prompt begins with the start token twice: %q", bos+bos)
+		find(prompt.At(len(bos)).Beside("the first", prompt.At(0)),
+			"the prompt begins with the start token twice: %q", bos+bos)
 	}
 }

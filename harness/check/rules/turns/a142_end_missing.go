@@ -78,9 +78,9 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 		})
 	}
 	tell := func(e turnEnd, of, other string) {
-		at := e.in.Spans[e.message+1].From - 1
-		find(e.in.At(at), "%s before %s does not end with %s, as %s does\nthe model sees: "+
-			"%s\nrequest: %s",
+		at := e.in.Spans[e.message].To
+		find(e.in.Instead(at, ends[0], e.in.At(at-1)), "%s before %s does not end with %s, as "+
+			"%s does\nthe model sees: %s\nrequest: %s",
 			of, probe.Article(e.in.Kinds[e.message+1].String()), probe.JSON(ends[0]), other,
 			report.Quote(e.in.Text, at), e.in.Name)
 	}
@@ -108,7 +108,7 @@ func checkEOS(s *probe.Subject, find probe.Finder, eos string) {
 		}
 	}
 	if with != nil && without != nil {
-		find(without.In.At(without.To-1), "an answer before a question does not end with %s, "+
+		find(without.In.Instead(without.At, eos, without.In.At(max(without.At-1, 0))), "an answer before a question does not end with %s, "+
 			"as other messages of the model do\nthe model sees: %s\nrequest: %s\nother request: %s",
 			probe.JSON(eos), report.Quote(without.In.Text, without.At), without.In.Name,
 			with.In.Name)
