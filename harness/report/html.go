@@ -196,8 +196,7 @@ func casePage(d *rule.Detail) pageCase {
 	piece(len(d.Output), "content")
 	for _, s := range d.Timeline {
 		percent := func(bytes int) int {
-			return 100 * clamp(bytes, len(d.Output)) / max(1,
-				len(d.Output))
+			return 100 * clamp(bytes, len(d.Output)) / max(1, len(d.Output))
 		}
 		c.Steps = append(c.Steps, pageStep{s, percent(s.From - 1), max(1, percent(s.To-s.From+1))})
 	}

@@ -11,8 +11,7 @@ func (v *Vocabulary) Schema() ordered.Value {
 	properties := object()
 	for i := range settings {
 		s := &settings[i]
-		properties = properties.With(s.name,
-			v.schema(s).With("description", ordered.Str(s.about)))
+		properties = properties.With(s.name, v.schema(s).With("description", ordered.Str(s.about)))
 	}
 	return object("$schema", ordered.Str("http://json-schema.org/draft-07/schema#"),
 		"title", ordered.Str("The settings of assay check, in "+FileName),

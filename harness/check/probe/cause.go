@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja"
@@ -17,10 +18,16 @@ const (
 
 // Cause is where the template decides on the fault of a prompt: the condition whose other outcome,
 // at one point of the render, mends it. Of several it is the one that changes least of the prompt,
-// and of those the last. One that only asks who speaks is none: it is the branch that is wrong. Where there is none, it is the place that shows the damage, which else
+// and of those the last. Where there is none, it is the place that shows the damage, which else
 // stands beside it.
 func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
-	if site := r.decision(mended); site >= 0 {
+	return r.causeFor("", damage, mended)
+}
+
+// causeFor is the cause of what befalls a message with a role; "": with any. There a condition that
+// only asks who speaks is none: the branch of the role is wrong.
+func (r Rendering) causeFor(role string, damage Where, mended func(prompt string) bool) Where {
+	if site := r.decision(role, mended); site >= 0 {
 		return Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("written", damage)
 	}
 	return damage
@@ -39,7 +46,7 @@ func (r Rendering) Instead(at int, want string, damage Where) Where {
 }
 
 // decision returns the site of that condition, an index of the template's sites; -1: there is none.
-func (r Rendering) decision(mended func(prompt string) bool) int {
+func (r Rendering) decision(role string, mended func(prompt string) bool) int {
 	best, least, written := -1, 0, 0
 	if r.Program == nil || mended(r.Text) {
 		return best
@@ -52,7 +59,8 @@ func (r Rendering) decision(mended func(prompt string) bool) int {
 			break
 		}
 		written += len(prompt)
-		if err != nil || !mended(prompt) || extents.AsksRole(sites[c.Turned].Test) {
+		if err != nil || !mended(prompt) ||
+			role != "" && extents.Chooses(sites[c.Turned].Test, role) {
 			continue
 		}
 		if size := change(r.Text, prompt); best < 0 || size <= least {
@@ -81,11 +89,20 @@ func (r Rendering) Lost(path, text string) Where {
 	if pos, ok := trace.Nearest(path); ok {
 		near = Offset(pos)
 	}
+	if first, ok := flow.NewExtents(r.Program.Source).Chain(near.Off()); ok {
+		near = Offset(first)
+	}
 	near = near.Shown(r.In)
 	if off, ok := r.narrowed(trace, path); ok {
 		return Offset(off).Shown(r.In)
 	}
-	at := r.Cause(near, func(prompt string) bool { return strings.Contains(prompt, text) })
+	role := ""
+	for i, m := range r.In.Messages {
+		if strings.HasPrefix(path, fmt.Sprintf("messages[%d]", i)) {
+			role = m.At("role").Text()
+		}
+	}
+	at := r.causeFor(role, near, func(prompt string) bool { return strings.Contains(prompt, text) })
 	at.also = 0 // where it was looked at tells nothing
 	return at
 }
@@ -101,16 +118,35 @@ func (r Rendering) narrowed(trace *jinja.Trace, path string) (int, bool) {
 		if looked(trace, path[:end]) || !looked(trace, list) {
 			continue
 		}
-		at := map[int]bool{}
-		for p := range trace.Places() {
-			if name := trace.Reads()[p.Read].Path; name == list ||
-				strings.HasPrefix(name, list+"[") {
-				at[p.Off] = true
-			}
-		}
-		return flow.NewExtents(r.Program.Source).Narrowing(at)
+		return flow.NewExtents(r.Program.Source).Narrowing(places(trace, func(name string) bool {
+			return name == list || strings.HasPrefix(name, list+"[")
+		}))
 	}
 	return 0, false
+}
+
+// Filtered is the first filter of some names that a value with a text goes through; where there is
+// none, the place that writes the prompt at an offset.
+func (r Rendering) Filtered(text string, off int, names ...string) Where {
+	path := pathOf(r.Program.Vars(r.In), text)
+	at := places(r.Program.Follow(r.In), func(name string) bool {
+		return name != "" && strings.HasPrefix(path, name)
+	})
+	if filter, ok := flow.NewExtents(r.Program.Source).Filtering(at, names...); ok {
+		return Offset(filter).Shown(r.In).Beside("written", r.At(off))
+	}
+	return r.At(off)
+}
+
+// places are where the template looks at paths.
+func places(trace *jinja.Trace, at func(path string) bool) map[int]bool {
+	all := map[int]bool{}
+	for p := range trace.Places() {
+		if at(trace.Reads()[p.Read].Path) {
+			all[p.Off] = true
+		}
+	}
+	return all
 }
 
 // looked reports whether the template looks at a path, or at a part of it.

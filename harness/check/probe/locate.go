@@ -110,8 +110,8 @@ func (r Rendering) At(off int) Where {
 	return WrittenAt(o, off).Shown(r.In)
 }
 
-// WrittenAt is the place that wrote a byte of a prompt; for the end of the text, its last byte. Where
-// a statement prints what others have gathered, it is that of the text.
+// WrittenAt is the place that wrote a byte of a prompt; for the end of the text, its last byte.
+// Where a statement prints what others have gathered, it is that of the text.
 func WrittenAt(o chattemplate.Observation, off int) Where {
 	off = min(off, len(o.String)-1)
 	pos, ok := o.WrittenAt(off)

@@ -150,6 +150,9 @@ func Followers(gaps []Gap) string {
 			names = append(names, name)
 		}
 	}
+	if len(names) > 2 {
+		return "another message"
+	}
 	return strings.Join(names, " or ")
 }
 

@@ -29,9 +29,9 @@ func (o Outlier) Words() (left, right, elsewhere string) {
 		}
 		return o.Left.words(), o.Right.words(), elsewhere
 	case o.Like.Right.id() == o.Right.id():
-		return o.Left.words(), o.Right.words(), "before it after " + o.Like.Left.words()
+		return o.Left.words(), o.Right.words(), "after " + o.Like.Left.words()
 	}
-	return o.Left.words(), o.Right.words(), "after it before " + o.Like.Right.words()
+	return o.Left.words(), o.Right.words(), "before " + o.Like.Right.words()
 }
 
 // speakerOr names a kind of message; none has another name.

@@ -350,14 +350,22 @@ func CheckHangs(s *probe.Subject, find probe.Finder) {
 	if len(found) > 0 {
 		l := found[0]
 		with, without := h.twins(l)
-		find(l.first.At(l.off), "the template adds text to some requests, %d of %d, for no "+
-			"reason that shows\nthe model sees: %s\nrequest: %s\nnot with: %s%s",
+		find(l.cause(), "the template adds text to %d of %d requests, by a detail "+
+			"that the request does not name\nthe model sees: %s\nrequest: %s\nnot with: %s%s",
 			l.in.len(), len(h.talks),
 			report.Quote(l.first.Text, l.off+Lead), with.Name, without.Name,
 			Others(s, placesOf(found)))
 	} else if h.cut {
 		probe.Unjudged(find, probe.ErrCut)
 	}
+}
+
+// cause is the condition without which a line is not written.
+func (l Line) cause() probe.Where {
+	text, _, _ := strings.Cut(strings.TrimLeft(l.first.Text[l.off:], "\n"), "\n")
+	return l.first.Cause(l.first.At(l.off), func(prompt string) bool {
+		return !strings.Contains(prompt, text)
+	})
 }
 
 // Lead is how far after its start a line is quoted, to show more of it than of the text before.
@@ -448,7 +456,7 @@ func CheckSwitched(s *probe.Subject, find probe.Finder) {
 	})
 	for _, name := range names {
 		l := by[name][0]
-		find(l.first.At(l.off), "the variable %s decides whether this text is written\nthe "+
+		find(l.cause(), "the variable %s decides whether this text is written\nthe "+
 			"model sees: %s%s",
 			strings.TrimPrefix(name, ofSwitch), report.Quote(l.first.Text, l.off+Lead),
 			Others(s, placesOf(by[name])))

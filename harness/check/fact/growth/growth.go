@@ -265,7 +265,7 @@ func growAlong(s *probe.Subject, g *Growth, d dimension, set setting, sizes []in
 // told is the finding of text at an offset of a prompt.
 func told(o chattemplate.Observation, off int, d dimension, size string) news {
 	return news{fmt.Sprintf("with %s, the template adds text that it does not add with up to "+
-		"%d\nthe model sees: %s", size, d.small, report.Quote(o.String, off)), probe.WrittenAt(o,
+		"%d: the model reads what nobody wrote\nthe model sees: %s", size, d.small, report.Quote(o.String, off)), probe.WrittenAt(o,
 		off)}
 }
 

@@ -7,6 +7,7 @@ package losses
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -41,8 +42,7 @@ var forgotten = probe.NewFact(func(s *probe.Subject) (f struct {
 func forgetful(s *probe.Subject) (probe.Rendering, bool) {
 	c := s.Template.Caps()
 	prompt, err := s.Fitted(sample.Talk(sample.User, sample.Answer, sample.LaterUser,
-		sample.AnswerOf("AGAINNEEDLE"),
-		chat.User("THIRDNEEDLE")), false, true)
+		sample.AnswerOf("AGAINNEEDLE"), chat.User("THIRDNEEDLE")), false, true)
 	return prompt, err == nil && !c.Tools && !c.ToolCalls && prompt.Has("THIRDNEEDLE") &&
 		!prompt.Has("USERNEEDLE") && !prompt.Has("ANSWERNEEDLE")
 }
@@ -115,14 +115,36 @@ func (c *Census) FindLost(find probe.Finder, all []Lost) {
 	for _, l := range all {
 		in[l.In] = true
 	}
-	find(first.In.Lost(first.Path, first.Text), "%[1]s does not reach the prompt\nlost: %[3]s, of %[2]s\nrequest: %[5]s (lost "+
-		"in %[4]s)", SubjectOf(first), first.Path, report.Quote(first.Text, 0),
-		probe.Plural(len(in), "request"), first.In.Name)
+	find(first.In.Lost(first.Path, first.Text), "%s%s does not reach the prompt\nlost: %s, of %s\nrequest: %s (lost in %s)",
+		SubjectOf(first), c.form(all), report.Quote(first.Text, 0), first.Path, first.In.Name,
+		probe.Plural(len(in), "request"))
+}
+
+// form is what all messages with lost leaves have in common, and others of their kind have not.
+func (c *Census) form(all []Lost) string {
+	every := func(is func(Lost) bool) bool {
+		return c.Written[Sort{all[0].Kind(), all[0].Part}] > 0 &&
+			!slices.ContainsFunc(all, func(l Lost) bool { return !is(l) })
+	}
+	switch {
+	case every(func(l Lost) bool { return strings.Contains(l.Path, ".content[") }):
+		return " that comes in parts"
+	case every(func(l Lost) bool {
+		return l.Kind() == conversation.Call && l.Part != conversation.Content &&
+			l.In.In.Messages[l.Message].At("content").Text() != ""
+	}):
+		return " beside a text"
+	}
+	return ""
 }
 
 func SubjectOf(l Lost) string {
 	if l.Message < 0 {
-		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool"
+		name := "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a "
+		if strings.Contains(l.Path, ".properties.") {
+			name += "parameter of a "
+		}
+		return name + "tool"
 	}
 	if strings.Contains(l.Part.String(), " ") { // the name of a call
 		return "the " + l.Part.String()

@@ -19,7 +19,8 @@ import (
 // ThinkingModes are the settings of thinking that a request can have.
 func ThinkingModes() []ThinkingMode {
 	yes, no := true, false
-	return []ThinkingMode{{"unset", nil}, {"on", &yes}, {"off", &no}}
+	return []ThinkingMode{{"without enable_thinking", nil},
+		{"with enable_thinking=true", &yes}, {"with enable_thinking=false", &no}}
 }
 
 type ThinkingMode struct {

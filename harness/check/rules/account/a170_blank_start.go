@@ -31,6 +31,5 @@ func findBlankStart(s *probe.Subject, find probe.Finder) {
 		which = "a prompt begins"
 	}
 	find(b.In.At(0), "%s with %q before its first marker\nthe model sees: %s\nrequest: %s",
-		which, b.Text,
-		report.Quote(b.In.Seen.String, 0), b.In.Name)
+		which, b.Text, report.Quote(b.In.Seen.String, 0), b.In.Name)
 }

@@ -38,9 +38,9 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 		}
 		rendered = true
 		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
-			probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(in), "the request %q ends in an error where "+
-				"engines forbid a template to change it: %w\n%s do", c.Name, err,
-				view.Names(immutable()))
+			probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(in), "the request %q ends in an error in %s, "+
+				"which let no template change lists and objects: %w", c.Name,
+				view.Names(immutable()), err)
 			return
 		} else if text != mutable {
 			written := s.Rendered(mutable, in)

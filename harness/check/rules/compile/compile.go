@@ -17,7 +17,6 @@ func syntax(s *probe.Subject) error {
 		return nil
 	}
 	_, err := chattemplate.Compile(context.Background(),
-		source.New(s.Source.Name, s.Source.Text), s.Source.BOS,
-		s.Source.EOS, subject.Now)
+		source.New(s.Source.Name, s.Source.Text), s.Source.BOS, s.Source.EOS, subject.Now)
 	return err
 }

@@ -47,11 +47,12 @@ func checkWords(s *probe.Subject, find probe.Finder) {
 		}
 		at := slices.IndexFunc(base,
 			func(m ordered.Value) bool { return m.At("role").Text() == role })
+		first := probe.Nowhere // of the words for a role, which are one finding
 		for _, word := range wordsOf(s, base, at) {
 			if tried++; tried > maxWords {
 				return
 			}
-			tryWord(s, find, base, at, word)
+			tryWord(s, find, base, at, word, &first)
 		}
 	}
 }
@@ -79,7 +80,8 @@ func inputOf(s *probe.Subject, messages []ordered.Value) chattemplate.Input {
 }
 
 // tryWord reports a word that changes more of the prompt than itself.
-func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at int, word string) {
+func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at int, word string,
+	first *probe.Where) {
 	other := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r < 'z' || r >= 'A' && r < 'Z':
@@ -103,7 +105,12 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 		if role == "system" { // whoever writes the instructions may write what the template offers
 			find = probe.Weigh(find, rule.Note)
 		}
-		find(wordAt(s, messages, at), "the word %q in a message with the role %s changes the "+
+		if !first.Known() {
+			*first = wordAt(s, messages, at, around[0]+word+around[1], func(prompt string) bool {
+				return strings.ReplaceAll(prompt, word, "") == without
+			})
+		}
+		find(*first, "the word %q in a message with the role %s changes the "+
 			"rest of the prompt\n%s", word, role, report.Sides("with", with, "without", without))
 		return
 	}
@@ -111,21 +118,28 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 
 // rest is the prompt for a message with a text, the word in it taken out.
 func rest(s *probe.Subject, messages []ordered.Value, at int, text, word string) (string, bool) {
-	changed := slices.Clone(messages)
-	changed[at] = changed[at].With("content", ordered.Str(text))
-	out, err := s.Template.ChatTemplate().Render(inputOf(s, changed))
+	out, err := s.Template.ChatTemplate().Render(inputOf(s, changed(messages, at, text)))
 	if err != nil {
 		return "error: " + strings.ReplaceAll(probe.FirstLine(err), word, ""), true
 	}
 	return strings.ReplaceAll(out, word, ""), true
 }
 
-// wordAt is where the template looks at the text of a message first.
-func wordAt(s *probe.Subject, messages []ordered.Value, at int) probe.Where {
-	in := inputOf(s, messages)
+// wordAt is where the template decides by the text of a message, else where it looks at it first.
+func wordAt(s *probe.Subject, messages []ordered.Value, at int, text string,
+	mended func(string) bool) probe.Where {
+	in := inputOf(s, changed(messages, at, text))
+	first := probe.Nowhere.Shown(in)
 	o, _ := s.Template.ChatTemplate().Observe(in)
 	if read, ok := o.Trace.Reading(fmt.Sprintf("messages[%d].content", at)); ok {
-		return probe.Offset(read.First).Shown(in)
+		first = probe.Offset(read.First).Shown(in)
 	}
-	return probe.Nowhere.Shown(in)
+	return s.Rendered(o.String, in).Cause(first, mended)
+}
+
+// changed gives a message another text.
+func changed(messages []ordered.Value, at int, text string) []ordered.Value {
+	messages = slices.Clone(messages)
+	messages[at] = messages[at].With("content", ordered.Str(text))
+	return messages
 }

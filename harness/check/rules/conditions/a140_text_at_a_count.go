@@ -63,8 +63,7 @@ func findDays(s *probe.Subject, find probe.Finder) {
 	asked, now := false, subject.Now()
 	ct.Now = func() time.Time { asked = true; return now }
 	in := s.Template.Caps().Fit(chat.Request{Messages: sample.Talk(sample.System, sample.User,
-		sample.Answer,
-		sample.LaterUser), Tools: sample.Tools()}).Input
+		sample.Answer, sample.LaterUser), Tools: sample.Tools()}).Input
 	was, err := ct.Render(in)
 	if !asked || err != nil {
 		return

@@ -63,10 +63,10 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 			places = append(places, probe.Offset(c.Off))
 		}
 		find(probe.Offset(texts[0].Off),
-			"no request of this check made the template write this text\nthe text: %s%s",
+			"none of the requests that were tried makes the template write this text: read what "+
+				"it is for\nthe text: %s%s",
 			report.Quote(texts[0].Text, conditional.Lead),
-			conditional.Others(s,
-				places))
+			conditional.Others(s, places))
 	}
 	if growth.Requests.Of(s).Cut {
 		find(probe.Nowhere, "no request of this check tries each number that the template "+

@@ -48,7 +48,7 @@ func checkResult(s *probe.Subject, find probe.Finder) {
 	if err1 == nil && err2 == nil && err3 == nil && plain.Has("USERNEEDLE") &&
 		plain.Has("RESULTNEEDLE") && asked.Text != plain.Text && shown.Text == plain.Text {
 		find(shown.Of("RESULTNEEDLE"), "the picture in a tool's result is not written, though "+
-			"one in a question is: %s", shown.Quote("RESULTNEEDLE"))
+			"one in a question is\nthe model sees: %s", shown.Quote("RESULTNEEDLE"))
 	}
 }
 

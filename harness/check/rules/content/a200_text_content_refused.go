@@ -33,10 +33,10 @@ func checkTextRefused(s *probe.Subject, find probe.Finder) {
 			"is text, and no list of parts, is refused: %w", err)
 	case err != nil:
 		find(probe.Nowhere.Shown(prompt.In), "a question whose content is text, as most clients "+
-			"send it, ends the request in an error: %w\na list of parts is written", err)
+			"send it, ends the request in an error: %w\ncontent as a list of parts reaches the prompt", err)
 	case !prompt.Has("USERNEEDLE"):
 		// servers that look how a template reads content make a list of it; a library's caller does
 		probe.Weigh(find, rule.Note)(prompt.Near("USERNEEDLE"), "a question whose content is text, "+
-			"as most clients send it, is lost\na list of parts is written")
+			"as most clients send it, is lost\ncontent as a list of parts reaches the prompt")
 	}
 }

@@ -47,7 +47,7 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		prompt, err := s.Template.Render(ask)
 		if err != nil {
 			if mode.On == nil || !probe.Worded(err) { // else the switch is refused
-				probe.Unjudged(find, fmt.Errorf("thinking %s: %w", mode.Name, err))
+				probe.Unjudged(find, fmt.Errorf("%s: %w", mode.Name, err))
 			}
 			continue
 		}
@@ -74,8 +74,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 			if strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
-			find(written.At(at), "with thinking %s, the prompt ends otherwise than answers "+
-				"begin in the history\n%s", mode.Name, report.Sides("history", turn.Text, "prompt",
+			find(written.At(at), "the prompt ends otherwise than answers begin in the history "+
+				"(%s)\n%s", mode.Name, report.Sides("history", turn.Text, "prompt",
 				prompt.Text))
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
@@ -84,8 +84,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 			if strings.HasPrefix(rest, "\n") && marked(s, prompt.Text) {
 				find = probe.Weigh(find, rule.Note) // the model writes the line feed itself
 			}
-			find(written.At(len(prompt.Text)-1), "with thinking %s, the prompt stops before "+
-				"text that begins each answer in the history\n%s", mode.Name,
+			find(written.At(len(prompt.Text)-1), "the prompt stops before text that begins "+
+				"each answer in the history (%s)\n%s", mode.Name,
 				report.Sides("history", turn.Text, "prompt", prompt.Text))
 		}
 	}

@@ -42,8 +42,8 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		if thoughtGone(s, last.Text, then.Text) {
 			find = probe.Weigh(find, rule.Note) // models are trained so
 		}
-		find(then.Instead(at, last.Text[at:], last.At(at)), "%s is rewritten once a question follows: engines must read it "+
-			"anew\n%s", c.name, report.Sides("last", last.Text, "then", then.Text))
+		find(then.Instead(at, last.Text[at:], last.At(at)), "%s is rewritten once a question follows: an engine's cache of the "+
+			"prompt is void from here on\n%s", c.name, report.Sides("last", last.Text, "then", then.Text))
 		return
 	}
 }

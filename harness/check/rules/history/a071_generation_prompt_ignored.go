@@ -43,7 +43,7 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 		not, err2 := reason.PlainQuestion(s, mode.On, false)
 		for _, err := range []error{err1, err2} {
 			if err != nil && (mode.On == nil || !probe.Worded(err)) { // else the switch is refused
-				probe.Unjudged(find, fmt.Errorf("thinking %s: %w", mode.Name, err))
+				probe.Unjudged(find, fmt.Errorf("%s: %w", mode.Name, err))
 			}
 		}
 		if err1 != nil || err2 != nil || !asked.Has("USERNEEDLE") {
@@ -90,18 +90,32 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 				report.Quote(not.Text, len(not.Text)))
 		case strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
 			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || reason.Opened(s, tail) == ""):
-			find(asked.At(len(asked.Text)-1), "the prompt lacks the line break that follows "+
-				"the assistant's header in the history\nthe model sees: %s",
-				report.Quote(asked.Text, len(asked.Text)))
+			at, history := headerOf(s, asked.At(len(asked.Text)-1))
+			find(at, "the prompt lacks the line break that follows the assistant's header in "+
+				"the history: one of the two is wrong\nthe prompt ends: %s\nthe history has: %s",
+				report.Quote(asked.Text, len(asked.Text)), history)
 		case turn != "" && tail == turn+"\n" && begins(s, turn):
-			find(asked.At(len(asked.Text)-1), "the prompt ends with a line break that the "+
-				"assistant's header lacks in the history\nthe model sees: %s",
-				report.Quote(asked.Text, len(asked.Text)))
+			at, history := headerOf(s, asked.At(len(asked.Text)-1))
+			find(at, "the prompt ends with a line break that the assistant's header lacks in "+
+				"the history: one of the two is wrong\nthe prompt ends: %s\nthe history has: %s",
+				report.Quote(asked.Text, len(asked.Text)), history)
 		default:
 			continue
 		}
 		return
 	}
+}
+
+// headerOf is the place of a generation prompt with that of the same header in the history beside
+// it, and the history there.
+func headerOf(s *probe.Subject, asked probe.Where) (probe.Where, string) {
+	for _, g := range boundary.Gaps.Of(s) {
+		if g.Before == conversation.Question && g.After == conversation.Answer && g.To > g.At {
+			return asked.Beside("the history's header", g.In.At(g.To-1)),
+				report.Quote(g.In.Text, g.To)
+		}
+	}
+	return asked, "nothing of the kind"
 }
 
 // checkReasoningAsked compares the marker with which a generation prompt closes reasoning with the

@@ -58,8 +58,7 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 			if last := lastNeedle(before.Text); at < last {
 				find(p.Instead(at, before.Text[at:], before.At(at)), "%s changes what stands "+
 					"before it in the prompt: an engine's cache of the prompt is void\n%s",
-					st.name, report.Sides("was",
-						before.Text, "is", p.Text))
+					st.name, report.Sides("was", before.Text, "is", p.Text))
 				return
 			}
 		}

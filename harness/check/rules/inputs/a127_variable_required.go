@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/check/probe"
@@ -31,19 +32,27 @@ var specialTokens = []string{"unk_token", "sep_token", "pad_token", "cls_token",
 
 // checkBound names the variables without which the template fails on the plainest requests.
 func checkBound(s *probe.Subject, find probe.Finder) {
+	in := chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true}
+	o, err := s.Template.ChatTemplate().Observe(in)
+	if err != nil && probe.Worded(err) {
+		return // a constraint that the template documents
+	}
+	var names []string
+	at := probe.Nowhere
 	for _, m := range s.Template.Caps().Needs.Bound {
 		if slices.Contains(specialTokens, m.Key) {
 			continue
 		}
-		in := chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true}
-		at := probe.Nowhere
-		o, err := s.Template.ChatTemplate().Observe(in)
-		if r, ok := o.Trace.Reading(m.Key); ok {
+		if r, ok := o.Trace.Reading(m.Key); ok && !at.Known() {
 			at = probe.Offset(r.First).Shown(in)
 		}
-		if err != nil && probe.Worded(err) {
-			continue // a constraint that the template documents
-		}
-		find(at, "requests end in an error without the variable %s, which no client sends", m.Key)
+		names = append(names, m.Key)
+	}
+	switch {
+	case len(names) == 1:
+		find(at, "requests end in an error without the variable %s, which no client sends", names[0])
+	case names != nil:
+		find(at, "requests end in an error without the variables %s, which no client sends",
+			strings.Join(names, ", "))
 	}
 }

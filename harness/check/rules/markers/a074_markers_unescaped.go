@@ -58,8 +58,7 @@ var entrances = []entrance{
 	})},
 	{"a call's argument", inTalk(func(text string) []ordered.Value {
 		return sample.Talk(sample.User, sample.CallTurnWith(sample.Arguments.With("city",
-			ordered.Str(text))),
-			sample.Result)
+			ordered.Str(text))), sample.Result)
 	})},
 	{"a tool's result", inTalk(func(text string) []ordered.Value {
 		return sample.Talk(sample.User, sample.CallTurn, sample.WithText(sample.Result, text))

@@ -136,11 +136,11 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			!p.first.thought() {
 			continue // a prompt may close reasoning that the header opens
 		}
-		find(p.first.in.At(p.first.At), "%s is %s\nthe model sees: %s\nin %s, and not in %s\n"+
+		find(p.first.in.At(p.first.At), "%s is %s\nthe model sees: %s\nso in %s, and rightly in %d\n"+
 			"request: %s",
 			probe.JSON(text), p.first.what,
-			report.Quote(p.first.in.Text, p.first.At), probe.Plural(p.ill, "conversation"),
-			probe.Plural(p.well, "conversation"), p.first.in.Name)
+			report.Quote(p.first.in.Text, p.first.At), probe.Plural(p.ill, "request"),
+			p.well, p.first.in.Name)
 	}
 }
 
@@ -257,8 +257,7 @@ func checkHalves(s *probe.Subject, find probe.Finder, keys []string, all map[str
 			case !sections && slices.Contains(t.Kinds, conversation.Call): // it is a section's
 			case p.opens && slashed >= prompts.Few:
 				find(t.At(m.At), "%s is never closed\nthe model sees: %s\nrequest: %s",
-					probe.JSON(text),
-					report.Quote(t.Text, m.At), t.Name)
+					probe.JSON(text), report.Quote(t.Text, m.At), t.Name)
 			case p.closes && m.Slash && slashed >= prompts.Few, p.closes && !m.Slash &&
 				worded >= prompts.Few:
 				find(t.At(m.At), "%s is closed and never opened\nthe model sees: %s\n"+

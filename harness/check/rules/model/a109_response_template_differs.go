@@ -45,8 +45,7 @@ func checkResponse(s *Subject, find Finder) {
 			continue
 		}
 		find("the response_template reads %d of %d answers of %s as they are meant; %s\n%s",
-			verdict.Read,
-			verdict.Turns, src.Name, offer(t), verdict.Differences[0])
+			verdict.Read, verdict.Turns, src.Name, offer(t), verdict.Differences[0])
 	}
 }
 

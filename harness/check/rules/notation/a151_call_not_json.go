@@ -24,13 +24,20 @@ var CallNotJSON = &probe.Rule{
 }
 
 func checkCallsJSON(s *probe.Subject, find probe.Finder) {
-	for _, turn := range []ordered.Value{sample.CallTurn, sample.CallTurnOf(sample.Call,
-		sample.LaterCall)} {
-		if notation(s, find, notated{"a call", chat.Request{Messages: sample.Talk(sample.User,
-			turn),
-			Tools: sample.Tools()}, "USERNEEDLE", []string{"CITYNEEDLE",
-			sample.LaterCall.At("function").
-				At("name").Text()}}) {
+	bare := sample.LaterCall.At("function").At("name").Text()
+	for _, c := range []struct {
+		name    string
+		turn    ordered.Value
+		needles []string
+	}{
+		{"a call", sample.CallTurn, []string{"CITYNEEDLE"}},
+		{"a call without arguments", sample.CallTurnOf(sample.LaterCall), []string{bare}},
+		{"the second of two calls", sample.CallTurnOf(sample.Call, sample.LaterCall),
+			[]string{"CITYNEEDLE", bare}},
+	} {
+		if notation(s, find, notated{c.name, chat.Request{
+			Messages: sample.Talk(sample.User, c.turn), Tools: sample.Tools()},
+			"USERNEEDLE", c.needles}) {
 			return
 		}
 	}

@@ -36,6 +36,5 @@ func checkListsJSON(s *probe.Subject, find probe.Finder) {
 			"", names})
 	}
 	notation(s, find, notated{"a result", chat.Request{Messages: sample.Talk(sample.User,
-		sample.CallTurn,
-		sample.Result), Tools: tools}, "CITYNEEDLE", []string{"RESULTNEEDLE"}})
+		sample.CallTurn, sample.Result), Tools: tools}, "CITYNEEDLE", []string{"RESULTNEEDLE"}})
 }

@@ -39,12 +39,29 @@ func notation(s *probe.Subject, find probe.Finder, n notated) bool {
 		if err == nil {
 			continue
 		}
-		find(prompt.At(at), "%s looks like JSON and is not valid: %s\nthe model sees: %s",
-			n.name, err,
+		place, why := prompt.At(at), strings.Replace(err.Error(), "expected a JSON value",
+			"a value is missing, or lacks its quotes", 1)
+		if off := unknownNull(s, place); off >= 0 {
+			place = probe.Offset(off).Shown(prompt.In)
+			why = "Jinja knows no null, only none, and writes nothing for it"
+		}
+		find(place, "%s looks like JSON and is not valid: %s\nthe model sees: %s", n.name, why,
 			report.Quote(prompt.Text, at))
 		return true
 	}
 	return false
+}
+
+// unknownNull returns where the name null stands in the line of a place; -1: it does not. To Jinja
+// it is a variable, which nothing defines.
+func unknownNull(s *probe.Subject, at probe.Where) int {
+	line := func(off int) int { return s.Source.Places().Position(off).Line }
+	for r := range s.Flow().Reads("null") {
+		if at.Known() && line(r.Off()) == line(at.Off()) && !s.Flow().Assigns("null") {
+			return r.Off()
+		}
+	}
+	return -1
 }
 
 // jsonStart is the start of an object of JSON, or of a list of some.
@@ -114,7 +131,8 @@ func weigh(s *probe.Subject, find probe.Finder, w weighed) {
 		open := strings.Count(with.Text, pair[0]) - strings.Count(without.Text, pair[0])
 		shut := strings.Count(with.Text, pair[1]) - strings.Count(without.Text, pair[1])
 		if open != shut {
-			end := len(with.Text) - len(source.CommonSuffix(with.Text, without.Text))
+			end := report.Parting(with.Text, without.Text) + len(with.Text) - len(without.Text)
+			end = len(strings.TrimRight(with.Text[:end], " \n"))
 			find(with.At(end-1), "%s opens %d %q and closes %d\nthe model sees: %s",
 				w.name, open, pair[0], shut, report.Quote(with.Text, end))
 			return

@@ -25,7 +25,6 @@ var StateNeverChanges = &probe.Rule{
 func checkState(s *probe.Subject, find probe.Finder) {
 	if read, set := s.Flow().Unset(); read != nil {
 		find(probe.Offset(set.Off()), "%s is set and %s is read, at %s, which nothing sets",
-			set.Name,
-			read.Name, line(s, read.Off()))
+			set.Name, read.Name, line(s, read.Off()))
 	}
 }

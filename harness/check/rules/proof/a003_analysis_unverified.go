@@ -33,17 +33,18 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 			switch {
 			case fault.Proof == verify.Grammar: // A006
 			case shape.Turn == "":
-				text += "\nit cannot be read back: " + fault.Text
+				text += "\nno parser can be made for it: " + fault.Text
 			case fault.Proof == verify.Parse:
-				text += "\nit is read as something else: " + fault.Text
+				text += "\na parser of this format reads another answer: " + fault.Text
 			default:
-				text += "\nour format would write it otherwise: " + fault.Text
+				text += "\nother answers have it in another form: " +
+					strings.Replace(fault.Text, "where the format has", "where they have", 1)
 			}
 		}
 		if text == "" {
 			continue
 		}
-		text = "an answer with " + shape.Name + " is not read back as the template writes it" + text
+		text = "an answer with " + shape.Name + " is not written as other answers are, and is read wrongly" + text
 		if shape.Turn != "" {
 			text += fmt.Sprintf("\nthe template writes: %q", shape.Turn)
 		}
@@ -74,7 +75,7 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 		probe.Unjudged(find, fmt.Errorf("%s: %s", strings.Join(names[why], ", "), why))
 	}
 	g.find(find, "the same (`assay analyze "+
-		"--verify` shows how)", func(shape verify.Shape) probe.Where { return turn(s, shape.Tools) })
+		"--verify` shows how)", func(shape verify.Shape) probe.Where { return turn(s, shape) })
 }
 
 // prompts reports whether the template looks at whether an answer is asked for.

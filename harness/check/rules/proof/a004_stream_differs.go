@@ -39,7 +39,7 @@ func checkStream(s *probe.Subject, find probe.Finder) {
 		_, mismatch := split.CheckSchedules(stream.NewParser(plan), shape.Turn, chat.FinishStop,
 			split.Few(len(shape.Turn)))
 		if mismatch != nil {
-			find(turn(s, shape.Tools),
+			find(turn(s, shape),
 				"an answer with %s is read otherwise when it is streamed: %w", shape.Name, mismatch)
 		} else {
 			wholes.add(key)

@@ -36,5 +36,5 @@ func checkGrammarTakes(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
-	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape.Tools) })
+	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape) })
 }

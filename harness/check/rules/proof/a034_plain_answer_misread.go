@@ -38,7 +38,7 @@ func checkPlainAnswer(s *probe.Subject, find probe.Finder) {
 		}
 		plan, err := prepare(s, r)
 		if err != nil {
-			find(probe.Nowhere, "with thinking %s, no parser can be made: %w", mode.Name, err)
+			find(probe.Nowhere, "%s, no parser can be made: %w", mode.Name, err)
 			continue
 		}
 		output := plainOutput(s, plan.Prefill)
@@ -46,7 +46,7 @@ func checkPlainAnswer(s *probe.Subject, find probe.Finder) {
 		if strings.TrimRight(message.Content, format.Space) != plainAnswer ||
 			strings.Contains(message.Reasoning, plainAnswer) {
 			written, _ := s.Ask(r)
-			find(written.At(len(plan.Prompt.Text)-len(plan.Prefill)), "with thinking %s, a "+
+			find(written.At(len(plan.Prompt.Text)-len(plan.Prefill)), "%s, a "+
 				"plain answer is not read as its text\nthe model writes %q after %q\nit is "+
 				"read as: %s", mode.Name, output, plan.Prefill, message.Value())
 		}

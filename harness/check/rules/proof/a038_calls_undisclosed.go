@@ -22,8 +22,9 @@ var CallsUndisclosed = &probe.Rule{
 
 func checkDisclosed(s *probe.Subject, find probe.Finder) {
 	if s.Template.Analysis().Format.Undisclosed {
-		find(toolsAt(s), "tools are described and calls are never written: a call in the "+
-			"history is lost, and nothing shows how the model writes one")
+		find(toolsAt(s), "tools are described, and the calls of the history are not "+
+			"written: the model never sees what it has called\na parser cannot learn from the "+
+			"template how calls are spelt, and must be told (--fallback)")
 	}
 }
 

@@ -29,5 +29,5 @@ func checkUnambiguous(s *probe.Subject, find probe.Finder) {
 				"the template writes: %q", shape.Name, shape.Note, shape.Turn)
 		}
 	}
-	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape.Tools) })
+	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape) })
 }

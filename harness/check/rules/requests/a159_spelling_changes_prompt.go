@@ -32,8 +32,7 @@ func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
 		if !slices.ContainsFunc(c.faults, served) {
 			find = probe.Weigh(find, rule.Note)
 		}
-		find(c.at, "a request with %s gets another prompt than the plain one (%s)\n%s\n%s",
-			f.In.Name, view.Names(f.Views),
-			excerpts(f), c.others())
+		find(c.at, "%s is written otherwise than one without (%s)\n%s\n%s%s",
+			f.In.Name, view.Names(f.Views), excerpts(f), c.others(), cure(f))
 	}
 }

@@ -28,8 +28,7 @@ func checkSpellingRefused(s *probe.Subject, find probe.Finder) {
 		return f.Kind == variant.Refused && says(f)
 	}) {
 		f := c.faults[0]
-		find(c.at, "a request with %s is refused in %s: %w\n%s",
-			f.In.Name, view.Names(f.Views), f.Err,
-			c.others())
+		find(c.at, "a request with %s is refused in %s: %w\n%s%s",
+			f.In.Name, view.Names(f.Views), f.Err, c.others(), cure(f))
 	}
 }

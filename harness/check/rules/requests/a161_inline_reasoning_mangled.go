@@ -49,7 +49,7 @@ func checkInlineReasoningMangled(s *probe.Subject, find probe.Finder) {
 		f := c.faults[0]
 		happens := "is lost"
 		if f.Kind == variant.Doubled {
-			happens = "stands there too often"
+			happens = "stays in the prompt as text"
 		}
 		find(c.at, "in %s, %q %s (%s)\n%s\n%s", f.In.Name, f.Text, happens,
 			view.Names(f.Views), excerpts(f), c.others())

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/harness/check/fact/variant"
@@ -22,8 +23,9 @@ var TurnsDependOnContext = &probe.Rule{
 		Fix: "Write a turn by its own message and its neighbours, and count from the first " +
 			"message after the instructions.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkTurnsDependOnContext,
+	Group:    probe.GroupLint,
+	Requires: []string{"A058"},
+	Find:     checkTurnsDependOnContext,
 }
 
 func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
@@ -31,6 +33,12 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 		return f.Kind == variant.Changed && f.In.Relation == sent.Later && !folded(f) &&
 			!f.Reordered()
 	}) {
+		// which says the same
+		if slices.ContainsFunc(s.Findings("A058"), func(f rule.Fault[probe.Where]) bool {
+			return f.At.Off() == c.at.Off()
+		}) {
+			continue
+		}
 		f := c.faults[0]
 		find(c.at, "with %s, the messages after the first question are written otherwise "+
 			"(%s)\n%s\n%s",

@@ -64,14 +64,26 @@ func (c cause) others() string {
 	return b.String()
 }
 
+// cure is the condition that takes calls which are there and empty for none, as a line; "" where a
+// fault is about something else.
+func cure(f variant.Fault) string {
+	if !strings.Contains(f.In.Name, "tool_calls") {
+		return ""
+	}
+	return "\ncure: {% if message.tool_calls %} is false for null and for [], \"is defined\" is not"
+}
+
 // excerpts shows a prompt and that of the plain request where they part; where both lack the text,
 // the prompt behind what comes before that in the request.
 func excerpts(f variant.Fault) string {
 	if f.Kind == variant.Lost && !strings.Contains(f.Want, f.Text) {
 		return "the model sees: " + report.Quote(f.Got, behind(f))
 	}
-	return fmt.Sprintf("the model sees: %s\nit should see:  %s", report.Quote(f.Got, f.Off),
-		report.Quote(f.Want, f.WantOff))
+	got, want := report.Quote(f.Got, f.Off), report.Quote(f.Want, f.WantOff)
+	if got == want {
+		return "the model sees: " + got
+	}
+	return fmt.Sprintf("the model sees: %s\nit should see:  %s", got, want)
 }
 
 // behind is the end, in the prompt, of the last text that stands before the lost one in the

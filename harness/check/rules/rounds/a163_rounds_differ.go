@@ -38,7 +38,7 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 		if err != nil {
 			continue // it rendered a moment ago
 		}
-		find(prompt.At(d.Off), "the template writes the second round of a conversation otherwise "+
+		find(prompt.Instead(d.Off, d.First, prompt.At(d.Off)), "the template writes the second round of a conversation otherwise "+
 			"than the first: %s\nbetween %q and %q\n- second: %q\n+ first:  %q",
 			d.In, d.Before, d.After, d.Second, d.First)
 	}

@@ -31,7 +31,8 @@ func checkClosed(s *probe.Subject, find probe.Finder) {
 			unclosed.Add(t)
 		}
 		unclosed.Report(func(t boundary.Turn, times string) {
-			find(t.In.Instead(t.To, q.Closer, t.In.At(t.To-1)), "%s is not closed before the next message begins with %s\n"+
+			find(t.In.Instead(t.To, q.Closer, t.In.At(t.To-1)), "%s is not closed before the "+
+				"next message begins with %s\n"+
 				"the model sees: %s\nit should end with: %s\n%s",
 				t.Name(), probe.JSON(q.Opener), t.Show(t.To),
 				probe.JSON(q.Closer), times)
@@ -55,7 +56,7 @@ func findUnclosed(s *probe.Subject, find probe.Finder) bool {
 	for _, kind := range unclosed.Kinds {
 		g := unclosed.Gaps[kind][0]
 		_, at := g.Of(f.Header(g))
-		find(g.In.Instead(g.At, f.Closer, boundary.Closing(s, gaps, f, g)),
+		find(g.In.Instead(g.At, f.Closer, g.In.At(max(g.At-1, 0))),
 			"%s is not closed where %s follows\nthe model sees: %s\nit should end with: %s\n"+
 				"request: %s",
 			probe.Article(kind.String()), boundary.Followers(unclosed.Gaps[kind]),

@@ -37,8 +37,8 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	}
 	for _, o := range boundary.Outliers.Of(s) {
 		if left, right, elsewhere := o.Words(); o.Fed() {
-			find(probe.WrittenAt(o.In.Seen, o.Right.From), "a line feed stands between %s and %s, "+
-				"as none does %s\nthe model sees: %s\nelsewhere: %s\nrequest: %s", left, right,
+			find(probe.WrittenAt(o.In.Seen, o.Right.From), "a line feed stands between %s and %s; "+
+				"%s there is none\nthe model sees: %s\nelsewhere: %s\nrequest: %s", left, right,
 				elsewhere, report.Quote(o.In.Seen.String, o.Right.From),
 				report.Quote(o.Like.In.Seen.String, o.Like.Right.From), o.In.Name)
 			return
@@ -127,7 +127,8 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		find(g.In.At(at), "between %s and %s stands %s, elsewhere %s\nthe model sees: %s\n"+
 			"request: %s",
 			probe.Article(g.Before.String()), probe.Article(kind.String()),
-			probe.JSON(f.Closer+odd), probe.JSON(f.Closer+usual), report.Quote(g.In.Text, at),
+			probe.JSON(f.Closer+odd+f.Headers[kind]), probe.JSON(f.Closer+usual+f.Headers[kind]),
+			report.Quote(g.In.Text, at),
 			g.In.Name)
 		return true
 	}

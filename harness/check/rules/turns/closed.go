@@ -58,8 +58,7 @@ func (t *Turns) Unclosed(in chattemplate.Input) (text string, places []Unclosed,
 		alone.Divide(one)
 		for _, open := range alone.Unclosed() {
 			add(open.To, q.Closer+q.UsualSpace(), role(one, open.To, true), role(one, open.To,
-				false),
-				false)
+				false), false)
 		}
 	}
 	return one.Text, places, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/report"
 )
 
 // TextEscaped is the rule A029: text in messages, tools or arguments is written with escapes that
@@ -26,8 +27,9 @@ var TextEscaped = &probe.Rule{
 	Find:  checkEscapes,
 }
 
-// escapes are ways to write the text ü<&' that JSON does not need.
-var escapes = []string{`\u00fc`, `\u003c`, `\u0026`, `\u0027`, "&lt;", "&amp;", "&#39;", "&#x27;"}
+// escapes are ways to write the characters of awkward that JSON does not need.
+var escapes = []struct{ char, text string }{{"ü", `\u00fc`}, {"<", `\u003c`}, {"&", `\u0026`},
+	{"'", `\u0027`}, {"<", "&lt;"}, {"&", "&amp;"}, {"'", "&#39;"}, {"'", "&#x27;"}}
 
 // awkward has the characters that the escapes are of.
 const awkward = "ü<&'"
@@ -35,9 +37,11 @@ const awkward = "ü<&'"
 // escaped reports an escape that a prompt with awkward text has and one with plain text has not.
 func escaped(find probe.Finder, of string, plain, prompt probe.Rendering) bool {
 	for _, escape := range escapes {
-		if strings.Count(prompt.Text, escape) > strings.Count(plain.Text, escape) {
-			find(prompt.At(strings.LastIndex(prompt.Text, escape)), "in %s, %s is written in "+
-				"the place of a character of %q", of, escape, awkward)
+		if strings.Count(prompt.Text, escape.text) > strings.Count(plain.Text, escape.text) {
+			at := strings.LastIndex(prompt.Text, escape.text)
+			find(prompt.Filtered(awkward, at, "tojson", "escape", "e", "forceescape", "urlencode"),
+				"the character %s in %s is written as %s\nthe model sees: %s", escape.char, of, escape.text,
+				report.Quote(prompt.Text, at))
 			return true
 		}
 	}
