@@ -436,7 +436,7 @@ func (v *verifier) prompted(turn string) string {
 
 // Why turns mean two things; unclosed and unescaped ones are spelled as no message is.
 const (
-	misplaced = "the template writes content beside calls where reasoning goes"
+	misplaced = "the text beside calls stands where reasoning does"
 	unclosed  = "the template opens reasoning before content and does not close it"
 	unescaped = "strings are written as they are, and their end is not escaped inside"
 )
@@ -838,11 +838,11 @@ var tools = sync.OnceValue(func() []chat.Tool {
 func compare(got, want chat.Message) string {
 	switch {
 	case got.Reasoning != want.Reasoning:
-		return fmt.Sprintf("reasoning %q, want %q", got.Reasoning, want.Reasoning)
+		return fmt.Sprintf("the reasoning is read as %q, and was %q", got.Reasoning, want.Reasoning)
 	case got.Content != want.Content:
-		return fmt.Sprintf("content %q, want %q", got.Content, want.Content)
+		return fmt.Sprintf("the content is read as %q, and was %q", got.Content, want.Content)
 	case len(got.ToolCalls) != len(want.ToolCalls):
-		return fmt.Sprintf("%d calls, want %d", len(got.ToolCalls), len(want.ToolCalls))
+		return fmt.Sprintf("%d calls are read, and there were %d", len(got.ToolCalls), len(want.ToolCalls))
 	}
 	for i, w := range want.ToolCalls {
 		g := got.ToolCalls[i]
@@ -850,12 +850,12 @@ func compare(got, want chat.Message) string {
 		b, errB := ordered.ParseString(w.Arguments)
 		switch {
 		case g.Name != w.Name:
-			return fmt.Sprintf("call %d is named %q, want %q", i+1, g.Name, w.Name)
+			return fmt.Sprintf("the name of call %d is read as %q, and was %q", i+1, g.Name, w.Name)
 		case w.ID != "" && g.ID != w.ID:
-			return fmt.Sprintf("call %d has the id %q, want %q", i+1, g.ID, w.ID)
+			return fmt.Sprintf("the id of call %d is read as %q, and was %q", i+1, g.ID, w.ID)
 		case errA != nil || errB != nil || !ordered.Equal(a, b):
-			return fmt.Sprintf("call %d has the "+
-				"arguments %s, want %s", i+1, g.Arguments, w.Arguments)
+			return fmt.Sprintf("the arguments of call %d are read as %q, and were %q", i+1,
+				g.Arguments, w.Arguments)
 		case !g.Complete:
 			return fmt.Sprintf("call %d is not complete", i+1)
 		}

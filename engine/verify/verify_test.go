@@ -65,9 +65,9 @@ func TestVerdicts(t *testing.T) {
 		{"no call is written", `{{ m.content or '' }}`, "call", verify.Dropped, "no call"},
 		{"two calls are refused", `{% if m.tool_calls and m.tool_calls|length > 1 %}{{ raise_exception('one call') }}{% endif %}{{ m.content or '' }}` + calls, "two calls", verify.Refused, "one call"},
 		{"reasoning is opened and not closed", `<think>{{ m.reasoning_content ~ '</think>' if m.reasoning_content }}{{ m.content or '' }}`, "content", verify.Ambiguous, "does not close"},
-		{"content goes where reasoning goes", `{% if m.tool_calls %}{% if m.reasoning_content or m.content %}<why>{{ m.reasoning_content or m.content }}</why>{% endif %}{% else %}{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}{{ m.content }}{% endif %}` + calls, "content and call", verify.Ambiguous, "where reasoning goes"},
+		{"content goes where reasoning goes", `{% if m.tool_calls %}{% if m.reasoning_content or m.content %}<why>{{ m.reasoning_content or m.content }}</why>{% endif %}{% else %}{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}{{ m.content }}{% endif %}` + calls, "content and call", verify.Ambiguous, "where reasoning does"},
 		{"content goes where reasoning goes beside content", `{% if m.tool_calls %}{% if m.content %}<why>{{ m.content }}</why>{% endif %}` +
-			`{% else %}{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}{{ m.content }}{% endif %}` + calls, "content and call", verify.Ambiguous, "where reasoning goes"},
+			`{% else %}{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}{{ m.content }}{% endif %}` + calls, "content and call", verify.Ambiguous, "where reasoning does"},
 		{"white space alone parts reasoning from content", `{{ m.reasoning_content ~ '\n' if m.reasoning_content }}{{ m.content or '' }}` + calls,
 			"reasoning and content", verify.Ambiguous, "as it writes content"},
 		{"quotes without escapes", `{% for c in m.tool_calls or [] %}<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}{{ k }}={% if v is string %}"{{ v }}"{% else %}{{ v|tojson }}{% endif %}{{ ", " if not loop.last }}{% endfor %}</f>{% endfor %}{{ m.content or '' }}`, verify.AwkwardStrings, verify.Ambiguous, "not escaped"},

@@ -118,8 +118,7 @@ func (d drawer) object(s *flow.Shape, depth int) ordered.Value {
 	likely := pick(d, []int{30, 60, 90})
 	for _, name := range s.Names {
 		if d.chance(likely) || s.Members[name].Find().Kinds&flow.Text != 0 && d.chance(90) {
-			members = append(members,
-				ordered.MemberOf(name, d.value(s.Members[name], depth+1)))
+			members = append(members, ordered.MemberOf(name, d.value(s.Members[name], depth+1)))
 		}
 	}
 	return ordered.ObjectOf(members...)

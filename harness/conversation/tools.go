@@ -94,8 +94,7 @@ func (d *deriver) everyType() ordered.Value {
 			ordered.MemberOf("description", text(d.Remark())))
 	}
 	plain := func(kind string) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("type",
-			text(kind)))
+		return ordered.ObjectOf(ordered.MemberOf("type", text(kind)))
 	}
 	name := d.Parameter()
 	properties := []ordered.Member{
@@ -142,8 +141,7 @@ func (d *deriver) everyType() ordered.Value {
 	schema := parameters([]string{name, properties[1].Key}, properties...).
 		With("additionalProperties", ordered.Boolean(false))
 	return d.tool(ordered.MemberOf("description", text(d.Remark())),
-		ordered.MemberOf("parameters", schema),
-		ordered.MemberOf("return", d.typed("string")))
+		ordered.MemberOf("parameters", schema), ordered.MemberOf("return", d.typed("string")))
 }
 
 // edge is a conversation with forms that the grammar lacks.

@@ -207,7 +207,7 @@ func Requests() []Request {
 	for _, r := range Repeated() {
 		all = append(all, Request{r.Name, r.Request})
 	}
-	return append(all, Request{"a call with an object, a list and a switch",
+	return append(all, Request{"a call with an object, a list and a boolean",
 		put(ordered.MustParse(bases["calls"].request), []string{"messages", "1", "tool_calls", "0",
 			"function", "arguments"}, `{"place": {"lake": "Windermere", "depth": 64,
 			"open": true, "shores": ["Bowness", "Ambleside"], "piers": [17, 29]}, "hours": 12,

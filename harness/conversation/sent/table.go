@@ -16,7 +16,7 @@ var bases = map[string]base{
 		{"role": "user", "content": "Who painted the harbour at dawn?"},
 		{"role": "assistant", "content": "Monet painted it at Le Havre."},
 		{"role": "user", "content": "And in which museum does it hang?"}]}`},
-	"unprompted": {"a question, an answer and a question without instructions", `{"messages": [
+	"unprompted": {"a question, an answer and a question without a system message", `{"messages": [
 		{"role": "user", "content": "Who painted the harbour at dawn?"},
 		{"role": "assistant", "content": "Monet painted it at Le Havre."},
 		{"role": "user", "content": "And in which museum does it hang?"}]}`},
@@ -233,18 +233,18 @@ var table = []spelled{
 	// context that does not concern the turns
 	{name: "tools that nobody calls", by: "agents", base: "talk", relation: Later,
 		sent: []edit{{"tools", "[" + toolForecast + ", " + toolFerry + "]"}}},
-	{name: "tools that nobody calls, without instructions", by: "agents", base: "unprompted",
+	{name: "tools that nobody calls, without a system message", by: "agents", base: "unprompted",
 		relation: Later, sent: []edit{{"tools", "[" + toolForecast + ", " + toolFerry + "]"}}},
-	{name: "instructions before a question", by: "every client", base: "unprompted",
+	{name: "a system message before a question", by: "every client", base: "unprompted",
 		relation: Later, sent: told("unprompted")},
-	{name: "instructions before a call", by: "every client", base: "called",
+	{name: "a system message before a call", by: "every client", base: "called",
 		relation: Later, sent: told("called")},
 
-	{name: "instructions before reasoning", by: "every client", base: "thought",
+	{name: "a system message before reasoning", by: "every client", base: "thought",
 		relation: Later, sent: told("thought")},
-	{name: "instructions before a call with reasoning", by: "every client",
+	{name: "a system message before a call with reasoning", by: "every client",
 		base: "thoughtful call", relation: Later, sent: told("thoughtful call")},
-	{name: "instructions before two calls in one message", by: "every client", base: "calls",
+	{name: "a system message before two calls in one message", by: "every client", base: "calls",
 		relation: Later, sent: told("calls")},
 
 	// instructions that come late or twice
