@@ -160,7 +160,7 @@ var faults = []fault{
 	{"A060", chat, "{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}", "{% endfor %}<|end|>\n{% if message.tool_calls and message.content %}<|end|>\n{% endif %}{% endif %}\n{%- endfor %}", "<|end|>\n{% endif %}{%"},
 	{"A061", chat, "{%- for message in messages %}", "{%- for message in messages %}{% if message.role == 'system' and not loop.first %}{% continue %}{% endif %}", "{%- for message in messages %}{% if message.role == 'system' and not loop.first %}"},
 	{"A062 A027", chat, "message.tool_calls or []", "(message.tool_calls if message.content != '' else []) or []", "(message.tool_calls if message.content != ''"},
-	{"A063", chat, "{{ message.content }}{% else %}", "{{ message.content }}{% if message.role == 'system' %}{{ message.content }}{% endif %}{% else %}", "{{ message.content }}{% endif %}"},
+	{"A063", chat, "{{ message.content }}{% else %}", "{{ message.content }}{% if message.role == 'system' %}{{ message.content }}{% endif %}{% else %}", "== 'system' %}"},
 	{"A064", chat, "in messages %}", "in (messages if messages | length < 5 else messages[:-2] + [messages[-1], messages[-2]]) %}", "if message.content is string"},
 	{"A065", chat, "<|{{ message.role }}|>", "<|{{ 'user' if message.role == 'assistant' and loop.index0 > 3 else message.role }}|>", "<|{{ 'user'"},
 	{"A066", chat, "{{ tool | tojson }}", "{{ '# ' + tool.function.description + ' ' }}{{ tool | tojson }}", "+ tool.function.description"},

@@ -245,3 +245,23 @@ func (f Frame) Bare(s *probe.Subject, g Gap) bool {
 	end := g.In.Spans[0].To
 	return strings.HasPrefix(strings.TrimSpace(g.In.Text[end:]), f.Closer)
 }
+
+// Closing is the place that ends the turn of the same kind of message elsewhere; where there is
+// none, that of the same speaker.
+func Closing(s *probe.Subject, gaps []Gap, f Frame, bad Gap) probe.Where {
+	speaker := func(k conversation.Kind) bool {
+		return k == bad.Before ||
+			bad.Before == conversation.Result &&
+				(k == conversation.Answer || k == conversation.Call) ||
+			bad.Before == conversation.Call && k == conversation.Answer
+	}
+	before := func(k conversation.Kind) bool { return k == bad.Before }
+	for _, same := range []func(conversation.Kind) bool{before, speaker, Plain} {
+		for _, g := range gaps {
+			if at, _ := g.Of(f.Closer); at >= 0 && same(g.Before) {
+				return g.In.At(at)
+			}
+		}
+	}
+	return bad.In.At(bad.At)
+}

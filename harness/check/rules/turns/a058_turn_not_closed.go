@@ -56,7 +56,7 @@ func findUnclosed(s *probe.Subject, find probe.Finder) bool {
 	for _, kind := range unclosed.Kinds {
 		g := unclosed.Gaps[kind][0]
 		_, at := g.Of(f.Header(g))
-		find(g.In.Instead(g.At, f.Closer, g.In.At(max(g.At-1, 0))),
+		find(g.In.Instead(g.At, f.Closer, boundary.Closing(s, gaps, f, g)),
 			"%s is not closed where %s follows\nthe model sees: %s\nit should end with: %s\n"+
 				"request: %s",
 			probe.Article(kind.String()), boundary.Followers(unclosed.Gaps[kind]),
