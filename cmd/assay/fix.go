@@ -213,7 +213,7 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) error {
 		}
 	}
 	if !k.fix && !k.diff {
-		o.Limits = fix.Offering(o.Limits)
+		o.Offered, o.Limits = ofClients == nil, fix.Offering(o.Limits)
 	}
 	m := fix.Mend(c.ctx, src, o, check.Options{})
 	if len(m.Patches) == 0 {

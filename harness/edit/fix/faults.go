@@ -28,6 +28,11 @@ const (
 	OpenTurn        Kind = "a turn left open"
 	Developer       Kind = "a developer's message"
 	NoCalls         Kind = "calls that are null or empty"
+	Parts           Kind = "content in parts"
+	NullMembers     Kind = "members that are null"
+	Pictures        Kind = "pictures under another name"
+	ShiftedIndex    Kind = "messages counted in another list"
+	PythonArguments Kind = "arguments in Python's spelling"
 )
 
 // kindOf is how faults of a kind are found and mended.
@@ -38,42 +43,50 @@ type kindOf struct {
 	faults func(*mender) []fault
 	forms  []wrap
 	whole  bool // a patch that mends some of the faults is none
+	// asked reports that the patches are looked for only where they are asked for: two of five
+	// templates have such a fault, and the proof would make each of their checks cost twice as
+	// much. A finding of the rules is needed, since prompts alone do not tell what is a fault.
+	asked bool
+	// silent reports that nothing is said of a fault that stays: the findings may be about another.
+	silent bool
+	// more returns edits of statements that may mend the faults; nil: there are none.
+	more func(*atlas) [][]Edit
 }
 
 // kinds are tried in this order: a tool that crashes hides the faults of its types.
 var kinds = []kindOf{
-	{UnknownName, []string{"A001", "A002", "A066", "A036"}, nil, nil, nil, false},
-	{NullContent, []string{"A012", "A040", "A066"}, []string{"content"}, nullFaults,
-		[]wrap{orEmpty, orText, orNone}, false},
-	{
-		BareTools,
-		[]string{"A066", "A010", "A002", "A016"},
-		[]string{"description", "parameters", "properties", "function"},
-		toolFaults,
-		[]wrap{orEmpty, orText, orParameters, orSchema}, false,
-	},
-	{Unions, []string{"A066"}, []string{"type"}, unionFaults,
-		[]wrap{joinTypes, orTypes, orEmpty, notText}, false},
-	{
-		TextArguments,
-		[]string{"A036", "A018", "A066", "A076"},
-		[]string{"arguments"},
-		textFaults,
-		[]wrap{asText, asMembers}, false,
-	},
-	{
-		ObjectArguments,
-		[]string{"A036", "A068", "A066", "A076"},
-		[]string{"arguments"},
-		objectFaults,
-		[]wrap{asJSON, toJSON}, false,
-	},
-	{PythonValues, []string{"A068"}, nil, pythonFaults, []wrap{toJSON}, false},
-	{NoCalls, []string{"A157", "A158", "A159", "A160"}, []string{"tool_calls"},
-		noCallsFaults, []wrap{hasItems, orEmpty}, false},
-	{Developer, []string{"A137"}, []string{"role"}, developerFaults,
-		[]wrap{orDeveloper, asSystem}, true},
+	{kind: UnknownName, rules: []string{"A001", "A002", "A066", "A036"}},
+	{kind: NullContent, rules: []string{"A012", "A040", "A066"}, keys: []string{"content"},
+		faults: nullFaults, forms: []wrap{orEmpty, orText, orNone}},
+	{kind: BareTools, rules: []string{"A066", "A010", "A002", "A016"},
+		keys:   []string{"description", "parameters", "properties", "function"},
+		faults: toolFaults, forms: []wrap{orEmpty, orText, orParameters, orSchema}},
+	{kind: Unions, rules: []string{"A066"}, keys: []string{"type"}, faults: unionFaults,
+		forms: []wrap{joinTypes, orTypes, orEmpty, notText}},
+	{kind: TextArguments, rules: []string{"A036", "A018", "A066", "A076"},
+		keys: []string{"arguments"}, faults: textFaults, forms: []wrap{asText, asMembers}},
+	{kind: ObjectArguments, rules: []string{"A036", "A068", "A066", "A076"},
+		keys: []string{"arguments"}, faults: objectFaults, forms: []wrap{asJSON, toJSON}},
+	{kind: PythonValues, rules: []string{"A068"}, faults: pythonFaults, forms: []wrap{toJSON}},
+	{kind: NoCalls, rules: []string{"A157", "A158", "A159", "A160"},
+		keys: []string{"tool_calls"}, faults: noCallsFaults, forms: []wrap{hasItems, orEmpty}},
+	{kind: Developer, rules: []string{"A137"}, keys: []string{"role"}, faults: developerFaults,
+		forms: []wrap{alike, asSystem}, whole: true, asked: true},
+	{kind: Parts, rules: []string{"A030", "A158", "A075", "A126"}, keys: []string{"content"},
+		faults: partsFaults, forms: []wrap{joinParts, joinOrNone, allParts}, asked: true,
+		more: statements},
+	{kind: NullMembers, rules: []string{"A157", "A158", "A159", "A160"}, keys: members,
+		faults: nullMemberFaults, forms: []wrap{notNone, hasItems, orText}, asked: true, silent: true},
+	{kind: Pictures, rules: []string{"A157", "A158", "A159", "A160"}, keys: []string{"type"},
+		faults: pictureFaults, forms: []wrap{alike}, asked: true, silent: true},
+	{kind: ShiftedIndex, rules: []string{"A058", "A059", "A162"}, faults: contextFaults,
+		more: ofSlice, asked: true, silent: true},
+	{kind: PythonArguments, rules: []string{"A128"}, faults: switchFaults,
+		forms: []wrap{textOrJSON, asJSON}, asked: true},
 }
+
+// members are those of an answer, besides content and calls, that clients send with null.
+var members = []string{"thinking", "reasoning_content", "reasoning"}
 
 // form is the form of arguments that the template was written for.
 type form uint8
@@ -212,7 +225,7 @@ func (m *mender) survey(t *engine.Template) {
 			continue
 		}
 		if text, err := m.now.t.Render(b.in); err == nil {
-			m.good = append(m.good, kept{b.in, text})
+			m.good = append(m.good, kept{in: b.in, text: text})
 		}
 	}
 	m.bases = plainBases(bound)
@@ -235,7 +248,7 @@ func (m *mender) survey(t *engine.Template) {
 	m.sound()
 }
 
-// permitted reports whether the protocol permits a request's tools, contents and arguments. The
+// permitted reports whether the protocol permits a request's tools, messages and arguments. The
 // search for what reaches branches puts any value in their places, and no prompt of such a request
 // is right.
 func permitted(in chattemplate.Input) bool {
@@ -248,6 +261,14 @@ func permitted(in chattemplate.Input) bool {
 		switch message.At("content").Kind() {
 		case ordered.Null, ordered.String, ordered.Array:
 		default:
+			return false
+		}
+		switch message.At("tool_calls").Kind() {
+		case ordered.Null, ordered.Array:
+		default:
+			return false
+		}
+		if message.Kind() != ordered.Object {
 			return false
 		}
 		for _, call := range message.At("tool_calls").Items() {
@@ -271,8 +292,8 @@ func (m *mender) sound() {
 
 // spoiled reports whether a prompt has text of a kind of fault in it: it may change.
 func (m *mender) spoiled(k kept) bool {
-	if unheard(k.in, k.text, "") {
-		return true // whatever a system message in its place would do
+	if unheard(k.in, k.text, "") || printsParts(k.in, k.text) {
+		return true // whatever its twin would do
 	}
 	for _, twin := range m.twins(k.in) {
 		text, err := m.now.t.Render(twin.in)
@@ -470,8 +491,14 @@ func (m *mender) twins(in chattemplate.Input) []twin {
 		other.Messages = full.Messages
 		all = append(all, twin{other, printsNull})
 	}
+	if whole := inOne(in); !same(whole.Messages, in.Messages) {
+		all = append(all, twin{whole, unsaid})
+	}
 	if called := withoutCalls(in); !same(called.Messages, in.Messages) {
 		all = append(all, twin{called, differs})
+	}
+	if plain := spelt(in); !same(plain.Messages, in.Messages) {
+		all = append(all, twin{plain, printsSwitch})
 	}
 	if m.form != formNone {
 		if written := formed(in, m.form); !same(written.Messages, in.Messages) {
@@ -559,6 +586,74 @@ func added(role string, late bool) func(chattemplate.Input) chattemplate.Input {
 func noCallsFaults(m *mender) []fault {
 	return append(m.put(noCalls(ordered.ArrayOf()), differs, itself),
 		m.put(noCalls(ordered.Value{}), differs, itself)...)
+}
+
+// nullMemberFaults are answers and calls with members that are null.
+func nullMemberFaults(m *mender) []fault {
+	var faults []fault
+	for _, key := range members {
+		for _, calls := range []bool{false, true} {
+			faults = append(faults, m.put(spoken(calls, func(msg ordered.Value) ordered.Value {
+				return msg.With(key, ordered.Value{})
+			}), differs, itself)...)
+		}
+	}
+	return faults
+}
+
+// pictureFaults are questions beside a picture, which has two names.
+func pictureFaults(m *mender) []fault {
+	beside := func(picture ordered.Value) func(chattemplate.Input) chattemplate.Input {
+		return said("user", func(text string) ordered.Value {
+			return ordered.ArrayOf(picture, chat.TextPart(ordered.Str(text)))
+		})
+	}
+	kind := func(name string) ordered.Member { return ordered.MemberOf("type", ordered.Str(name)) }
+	short := beside(ordered.ObjectOf(kind("image")))
+	long := beside(ordered.ObjectOf(kind("image_url"), ordered.MemberOf("image_url",
+		ordered.ObjectOf(ordered.MemberOf("url", ordered.Str("data:image/png;base64,aGk="))))))
+	alone := inParts("user")
+	taken := func(f fault) bool { // the template writes the picture under one of the names
+		plain, err := m.now.t.Render(alone(inOne(f.in)))
+		return err == nil && !slices.Contains(f.wants, plain) &&
+			!unsaid(short(inOne(f.in)), f.wants[0], plain) &&
+			!unsaid(long(inOne(f.in)), f.wants[0], plain)
+	}
+	return slices.DeleteFunc(append(m.put(long, differs, short), m.put(short, differs, long)...),
+		func(f fault) bool { return !taken(f) })
+}
+
+// spelt returns an input whose arguments have text in the place of true, false and null.
+func spelt(in chattemplate.Input) chattemplate.Input {
+	return eachArguments(in, func(v ordered.Value) ordered.Value {
+		for _, member := range v.Members() {
+			switch member.Value.Kind() {
+			case ordered.Bool, ordered.Null:
+				v = v.With(member.Key, ordered.Str(member.Value.String()))
+			}
+		}
+		return v
+	})
+}
+
+// printsSwitch reports whether true, false or null was printed as Python does.
+func printsSwitch(_ chattemplate.Input, text, twin string) bool {
+	return more(text, twin, "True", "False", "None")
+}
+
+// switchFaults are calls with an argument that is true, which text writes as JSON does.
+func switchFaults(m *mender) []fault {
+	with := func(value ordered.Value) func(chattemplate.Input) chattemplate.Input {
+		return func(in chattemplate.Input) chattemplate.Input {
+			return eachArguments(in, func(v ordered.Value) ordered.Value {
+				if v.Kind() != ordered.Object {
+					return v
+				}
+				return v.With("open", value)
+			})
+		}
+	}
+	return m.put(with(ordered.Boolean(true)), printsSwitch, with(ordered.Str("true")))
 }
 
 func same(a, b []ordered.Value) bool {
@@ -704,35 +799,37 @@ func toolFaults(m *mender) []fault {
 // union is how types that are alternatives are written in a word.
 const union = " | "
 
-func unionFaults(m *mender) []fault {
-	types := func(t ordered.Value,
-		anyOf ...ordered.Value) func(chattemplate.Input) chattemplate.Input {
-		return func(in chattemplate.Input) chattemplate.Input {
-			return eachTool(in, func(f ordered.Value) ordered.Value {
-				return eachProperty(f, func(p ordered.Value) ordered.Value {
-					if len(anyOf) > 0 {
-						p = p.With("anyOf", ordered.ArrayOf(anyOf...))
-					}
-					if t.IsNull() {
-						return p.Without("type")
-					}
-					return p.With("type", t)
-				})
+// typed returns a change of the parameters of tools: their type, and the alternatives that anyOf
+// has; null leaves the type out.
+func typed(t ordered.Value, anyOf ...ordered.Value) func(chattemplate.Input) chattemplate.Input {
+	return func(in chattemplate.Input) chattemplate.Input {
+		return eachTool(in, func(f ordered.Value) ordered.Value {
+			return eachProperty(f, func(p ordered.Value) ordered.Value {
+				if len(anyOf) > 0 {
+					p = p.With("anyOf", ordered.ArrayOf(anyOf...))
+				}
+				if t.IsNull() {
+					return p.Without("type")
+				}
+				return p.With("type", t)
 			})
-		}
+		})
 	}
+}
+
+func unionFaults(m *mender) []fault {
 	text, null := ordered.Str("string"), ordered.Str("null")
-	typed := func(t ordered.Value) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("type",
-			t))
+	only := func(t ordered.Value) ordered.Value {
+		return ordered.ObjectOf(ordered.MemberOf("type", t))
 	}
-	joined := types(ordered.Str("string" + union + "null"))
+	both := ordered.Str("string" + union + "null")
+	joined := typed(both)
 	// A template that spells each type of a list spells a value that is no type, too.
-	untyped := types(ordered.ArrayOf(text, ordered.Value{}))
-	faults := m.put(types(ordered.ArrayOf(text, null)), never, joined, types(text), untyped)
-	return append(faults, m.put(types(ordered.Value{}, typed(text), typed(null)), never,
-		types(ordered.Str("string"+union+"null"), typed(text), typed(null)), joined,
-		types(ordered.Str(""), typed(text), typed(null)), types(ordered.Str("")))...)
+	untyped := typed(ordered.ArrayOf(text, ordered.Value{}))
+	faults := m.put(typed(ordered.ArrayOf(text, null)), never, joined, typed(text), untyped)
+	return append(faults, m.put(typed(ordered.Value{}, only(text), only(null)), never,
+		typed(both, only(text), only(null)), joined,
+		typed(ordered.Str(""), only(text), only(null)), typed(ordered.Str("")))...)
 }
 
 func textFaults(m *mender) []fault {

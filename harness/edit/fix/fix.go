@@ -31,6 +31,7 @@ package fix
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -51,6 +52,8 @@ type Options struct {
 	Refuse bool
 	// Only are the ids of the rules whose findings are to be mended; nil: all.
 	Only []string
+	// Offered leaves out the kinds of fault that are looked for only where patches are asked for.
+	Offered bool
 	// Findings are the findings that the check has made in the template already, with the options
 	// that [Mend] is given; nil: it is checked.
 	Findings []rule.Result
@@ -121,17 +124,18 @@ type Mended struct {
 }
 
 // Rules returns the ids of the rules whose findings a patch may mend.
-func Rules() []string {
+func Rules() []string { return rulesOf(func(kindOf) bool { return true }) }
+
+// rulesOf returns the ids of the rules of some kinds.
+func rulesOf(are func(kindOf) bool) []string {
 	var ids []string
 	for _, k := range append(slices.Clip(kinds), unclosed) {
-		for _, id := range k.rules {
-			if !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
+		if are(k) {
+			ids = append(ids, k.rules...)
 		}
 	}
 	slices.Sort(ids)
-	return ids
+	return slices.Compact(ids)
 }
 
 // Mend looks for patches of a template. The options of the check are those that the proof runs the
@@ -178,6 +182,21 @@ func (m *mender) mendAll() {
 			m.mend(k)
 		}
 	}
+}
+
+// finds reports whether the check finds an error or a warning by one of the rules in the template
+// as it is.
+func (m *mender) finds(rules []string) bool {
+	if m.findings == nil {
+		m.findings = check.Template(m.source(m.was), m.check)
+	}
+	by := func(results []rule.Result) bool {
+		return slices.ContainsFunc(results, func(res rule.Result) bool {
+			return res.IsFinding() && res.Level() > rule.Note && slices.Contains(rules, res.Rule)
+		})
+	}
+	return by(m.findings) && (m.now.text == m.was || // an earlier patch may have mended that
+		by(check.Template(m.source(m.now.text), m.check)))
 }
 
 // proveAll proves the patches that were found together, from one on. It reports whether they stand,
@@ -251,13 +270,14 @@ type mender struct {
 type kept struct {
 	in   chattemplate.Input
 	text string
+	or   string // the prompt that it must have, where that is another one; "": the same
 }
 
 // wanted reports whether any rule of a kind is to be mended.
 func (m *mender) wanted(k kindOf) bool {
-	return m.options.Only == nil ||
+	return (!m.options.Offered || !k.asked) && (m.options.Only == nil ||
 		slices.ContainsFunc(k.rules,
-			func(id string) bool { return slices.Contains(m.options.Only, id) })
+			func(id string) bool { return slices.Contains(m.options.Only, id) }))
 }
 
 // source returns the source with another text.
@@ -314,10 +334,11 @@ func (m *mender) state(text string) (*state, bool) {
 	return st, err == nil
 }
 
-// keeps reports whether a template renders the conversations that were rendered well as before.
+// keeps reports whether a template renders the conversations that were rendered well as before. A
+// prompt that must change may be any, since it can take several edits.
 func (m *mender) keeps(st *state) bool {
 	for i, k := range m.good {
-		if text, err := st.t.Render(k.in); err != nil || text != k.text {
+		if text, err := st.t.Render(k.in); err != nil || text != k.text && k.or == "" {
 			// A request that failed once is likely to fail again: it comes first.
 			copy(m.good[1:i+1], m.good[:i])
 			m.good[0] = k
@@ -327,8 +348,24 @@ func (m *mender) keeps(st *state) bool {
 	return true
 }
 
+// mends reports whether the prompts that must change are what they must be, or as they were.
+func (m *mender) mends(st *state) bool {
+	return !slices.ContainsFunc(m.good, func(k kept) bool {
+		text := st.render(k.in).text
+		return k.or != "" && text != k.or && text != k.text
+	})
+}
+
 // mend looks for a patch of one kind, proves it, and offers it.
 func (m *mender) mend(k kindOf) {
+	if k.asked && !m.finds(k.rules) {
+		return
+	}
+	defer func() {
+		for i := range m.good {
+			m.good[i].or = ""
+		}
+	}()
 	faults := k.faults(m)
 	if len(faults) == 0 {
 		return
@@ -336,18 +373,30 @@ func (m *mender) mend(k kindOf) {
 	before, st := m.now, m.now
 	var cured []fault
 	var stuck *fault
+	dead := map[string]bool{} // places at which a search has failed
 	for i, f := range faults {
-		if f.solved(st) {
+		was := st.render(f.in)
+		if f.matches(was) {
 			cured = append(cured, f)
 			continue
+		}
+		at := ""
+		if k.asked {
+			if at = fmt.Sprint(st.damage(f, was), was.msg); dead[at] {
+				continue
+			}
 		}
 		m.tries = maxTries
 		if next, ok := m.search(k, st, f, maxDepth); ok {
 			st = next
 			cured = append(cured, f)
-		} else if stuck == nil {
+		} else if dead[at] = true; stuck == nil {
 			stuck = &faults[i]
 		}
+	}
+	if st != before && !m.mends(st) {
+		st = before
+		stuck = &faults[0]
 	}
 	if st != before && (stuck == nil || !k.whole) {
 		st = m.fewer(before, st, cured)
@@ -358,7 +407,7 @@ func (m *mender) mend(k kindOf) {
 			stuck = nil
 		}
 	}
-	if stuck != nil {
+	if stuck != nil && !k.silent {
 		m.left(k, *stuck)
 	}
 }
@@ -406,6 +455,11 @@ func (m *mender) accept(k kindOf, before, st *state, gone []Gone, cured int) {
 	m.result.Text = st.text
 	m.result.Steps = append(m.result.Steps, st.steps(before)...)
 	m.now = st
+	for i, k := range m.good {
+		if k.or != "" {
+			m.good[i].text = st.render(k.in).text
+		}
+	}
 	if !m.together {
 		m.was, m.findings = st.text, m.proven
 	}

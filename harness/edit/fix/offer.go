@@ -20,15 +20,9 @@ func Offering(l engine.Limits) engine.Limits {
 	return l
 }
 
-// usual is the rule of a finding that two of five templates have: the proof of its patch would make
-// each of their checks cost twice as much.
-const usual = "A137"
-
 // Offers returns the ids of the rules for whose findings patches are looked for that nobody asked
 // for.
-func Offers() []string {
-	return slices.DeleteFunc(Rules(), func(id string) bool { return id == usual })
-}
+func Offers() []string { return rulesOf(func(k kindOf) bool { return !k.asked }) }
 
 // Mark notes at the findings that a patch does away with that it mends them, and what it writes.
 func (m *Mended) Mark(results []*rule.Result) {

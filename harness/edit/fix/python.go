@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,8 +11,6 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/check/rule"
 )
 
 // printer is a template that prints a value as Python does.
@@ -52,7 +51,11 @@ func spelled(v ordered.Value) []ordered.Value {
 // Python's spelling; false where it has none.
 func asPython(in chattemplate.Input, text string) (string, bool) {
 	was := text
-	for _, v := range spelled(ordered.ArrayOf(in.Tools...)) {
+	values := spelled(ordered.ArrayOf(in.Tools...))
+	slices.SortStableFunc(values, func(a, b ordered.Value) int { // one can stand within another
+		return cmp.Compare(len(b.String()), len(a.String()))
+	})
+	for _, v := range values {
 		text = strings.ReplaceAll(text, python(v), v.String())
 	}
 	return text, text != was
@@ -65,28 +68,24 @@ func pythonFaults(m *mender) []fault {
 		if m.form != formNone {
 			in = formed(in, m.form)
 		}
-		text, err := m.now.t.Render(in)
-		if want, ok := asPython(in, text); err == nil && ok {
-			faults = append(faults, fault{name: b.name, in: in, wants: []string{want}})
+		for _, in := range []chattemplate.Input{in, typed(ordered.ArrayOf(ordered.Str("string"),
+			ordered.Str("null")))(in)} {
+			text, err := m.now.t.Render(in)
+			if want, ok := asPython(in, text); err == nil && ok {
+				faults = append(faults, fault{name: b.name, in: in, wants: []string{want}})
+			}
 		}
 	}
 	if faults == nil {
 		return nil
 	}
-	if m.findings == nil {
-		m.findings = check.Template(m.source(m.was), m.check)
-	}
-	printed := func(results []rule.Result) bool {
-		return slices.ContainsFunc(found(results), func(g Gone) bool { return g.Rule == "A068" })
-	}
-	if !printed(m.findings) || m.now.text != m.was && // an earlier patch may have mended that
-		!printed(check.Template(m.source(m.now.text), m.check)) {
+	if !m.finds([]string{"A068"}) {
 		return nil // the format's own spelling
 	}
 	// Prompts with such a value change; their right form is known.
 	for i, k := range m.good {
 		if want, ok := asPython(k.in, k.text); ok {
-			m.good[i].text = want
+			m.good[i].or = want
 		}
 	}
 	return slices.Clip(faults)

@@ -38,7 +38,10 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 		}
 	}
 	near := a.near(off)
-	slices.SortStableFunc(near, func(x, y *site) int { return -compareBool(x.keyed, y.keyed) })
+	slices.SortStableFunc(near, func(x, y *site) int {
+		return cmp.Or(-compareBool(x.keyed, y.keyed), compareBool(x.use == asTested,
+			y.use == asTested))
+	})
 	var asks [][]Edit // all conditions about the field together
 	for _, s := range a.keyed() {
 		if _, ok := asked(s.x, k.keys); ok {
@@ -49,6 +52,11 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 	}
 	if len(asks) > 1 {
 		add(asks...)
+	}
+	if k.more != nil {
+		for _, edits := range k.more(a) {
+			add(edits)
+		}
 	}
 	each := func(sites []*site) {
 		for _, s := range sites {
@@ -117,16 +125,13 @@ func (m *mender) apply(st *state, edits []Edit) (*state, bool) {
 // search looks for edits that mend a fault and keep every other prompt.
 func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) {
 	was := st.render(f.in)
-	off := was.off
-	if was.err == nil {
-		off = st.written(f, was.text)
-	}
+	off := st.damage(f, was)
 	if m.spend(st.text); off < 0 || m.exhausted() {
 		return nil, false
 	}
 	type step struct {
 		*state
-		parts int
+		like int
 	}
 	var further []step
 	for _, c := range st.candidates(k, off) {
@@ -147,18 +152,17 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 		case is.err != nil && (is.off != moved(was.off, c.edits()) || is.msg != was.msg):
 			further = append(further, step{next, 0})
 		case is.err == nil && was.err == nil:
-			if parts := report.Parting(is.text, f.wants[0]); parts > report.Parting(was.text,
-				f.wants[0]) {
-				further = append(further, step{next, parts})
+			if like := f.likeness(is.text); like > f.likeness(was.text) {
+				further = append(further, step{next, like})
 			}
 		case is.err == nil:
-			further = append(further, step{next, report.Parting(is.text, f.wants[0])})
+			further = append(further, step{next, f.likeness(is.text)})
 		}
 	}
 	if depth == 1 {
 		return nil, false
 	}
-	slices.SortStableFunc(further, func(a, b step) int { return -cmp.Compare(a.parts, b.parts) })
+	slices.SortStableFunc(further, func(a, b step) int { return -cmp.Compare(a.like, b.like) })
 	tried := 0
 	for _, s := range further {
 		if tried == maxBranch || m.tries < 0 || m.exhausted() {
@@ -175,6 +179,19 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 	return nil, false
 }
 
+// likeness is how many bytes of the prompt that a fault must give a text has at its beginning and
+// at its end.
+func (f fault) likeness(text string) int {
+	want := f.wants[0]
+	n := report.Parting(text, want)
+	text, want = text[min(n, len(text)):], want[min(n, len(want)):]
+	for text != "" && want != "" && text[len(text)-1] == want[len(want)-1] {
+		text, want = text[:len(text)-1], want[:len(want)-1]
+		n++
+	}
+	return n
+}
+
 // least leaves out every expression of a candidate that need not be wrapped.
 func (m *mender) least(st, mended *state, f fault, c candidate) *state {
 	for i := len(c.wraps) - 1; i >= 0 && len(c.wraps) > 1; i-- {
@@ -187,8 +204,13 @@ func (m *mender) least(st, mended *state, f fault, c candidate) *state {
 	return mended
 }
 
-// written is the place that wrote the first byte that is not as it should be.
-func (st *state) written(f fault, text string) int {
+// damage is the place where a render of a fault failed, or wrote the first byte that is not as it
+// should be; -1: there is none.
+func (st *state) damage(f fault, was outcome) int {
+	if was.err != nil {
+		return was.off
+	}
+	text := was.text
 	o, err := st.t.Observe(f.in)
 	if err != nil || len(text) == 0 {
 		return -1

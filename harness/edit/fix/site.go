@@ -17,9 +17,10 @@ type site struct {
 	span  syntax.Span
 	place place
 	use   use
-	quote string // that the author uses
-	keyed bool   // it reads a field that the fault is about
-	at    int    // where the tag begins that it stands in; -1: inside another statement
+	quote string   // that the author uses
+	keyed bool     // it reads a field that the fault is about
+	keys  []string // the fields
+	at    int      // where the tag begins that it stands in; -1: inside another statement
 }
 
 // place is the kind of expressions that may stand where another one does.
@@ -36,9 +37,10 @@ const (
 type use uint8
 
 const (
-	asAny   use = iota
-	asHolds     // something is looked up in it
-	asList      // a loop goes through it
+	asAny    use = iota
+	asHolds      // something is looked up in it
+	asList       // a loop goes through it
+	asTested     // a test asks what it is
 )
 
 // wrap is a form that an expression may be given: the edits that make it so.
@@ -223,6 +225,17 @@ func asJSON(s *site) ([]Edit, bool) {
 	return merged(s.chosen(s.text+" if "+s.text+" is string"), s.filtered("tojson")), true
 }
 
+// textOrJSON writes a value that is no text as JSON where a filter makes text of it.
+func textOrJSON(s *site) ([]Edit, bool) {
+	f, ok := s.x.(*syntax.Filter)
+	if !ok || f.Name != "string" || !repair.Simple(f.X) || s.text[0] == '(' {
+		return nil, false
+	}
+	value := strings.TrimSpace(s.text[:strings.LastIndexByte(s.text, '|')])
+	edits := s.chosen(value + " if " + value + " is string")
+	return []Edit{s.span.Replaced(edits[0].Text + value + "|tojson" + edits[1].Text)}, true
+}
+
 // toJSON writes a value as JSON, also where it was made text.
 func toJSON(s *site) ([]Edit, bool) {
 	if _, isTest := s.x.(*syntax.Test); isTest {
@@ -235,16 +248,40 @@ func toJSON(s *site) ([]Edit, bool) {
 	return s.filtered("tojson"), true
 }
 
-// orDeveloper takes a developer for a system message where a role is compared.
-func orDeveloper(s *site) ([]Edit, bool) {
-	c, ok := s.x.(*syntax.Compare)
-	if !ok {
-		return nil, false
+// namesakes are words that clients write in the place of another one, by the field.
+var namesakes = map[string]map[string][2]string{
+	"role": {"system": {"system", "developer"}},
+	"type": {"image": {"image", "image_url"}, "image_url": {"image", "image_url"}},
+}
+
+// alike asks for a word or the one that clients write in its place, where a field is compared.
+func alike(s *site) ([]Edit, bool) {
+	switch x := s.x.(type) {
+	case *syntax.Compare:
+		at := strings.LastIndex(s.text, x.Ops[0].Op)
+		in := map[string]string{"==": "in", "!=": "not in"}[x.Ops[0].Op]
+		return []Edit{{From: s.span.From + at, To: s.span.To,
+			Text: in + " " + s.either(x.X, x.Ops[0].X)}}, true
+	case *syntax.Filter:
+		args := x.Args.Args
+		if !selects(x, s.keys) {
+			return nil, false
+		}
+		last := args[2].(*syntax.Const)
+		return []Edit{{From: args[1].Offset(), To: last.Offset() + len(last.Text) + len("''"),
+			Text: quoted("in")(s) + ", " + s.either(args[0], last)}}, true
 	}
-	at := strings.LastIndex(s.text, c.Ops[0].Op)
-	in := map[string]string{"==": "in", "!=": "not in"}[c.Ops[0].Op]
-	return []Edit{{From: s.span.From + at, To: s.span.To, Text: in + " [" + quoted("system")(s) +
-		", " + quoted("developer")(s) + "]"}}, true
+	return nil, false
+}
+
+// either returns a list of a word and the one that clients write in its place.
+func (s *site) either(of, name syntax.Expr) string {
+	key, _, ok := field(of)
+	if !ok {
+		key = word(of)
+	}
+	names := namesakes[key][word(name)]
+	return "[" + quoted(names[0])(s) + ", " + quoted(names[1])(s) + "]"
 }
 
 // asSystem writes the role of a developer as that of a system message.
@@ -258,47 +295,56 @@ func asSystem(s *site) ([]Edit, bool) {
 
 // hasItems asks for the items of a list in place of whether there is one.
 func hasItems(s *site) ([]Edit, bool) {
-	value, not, cut := "", false, false
-	switch x := s.x.(type) {
-	case *syntax.Test:
-		not = x.Name == "none"
-		value, _, cut = strings.Cut(s.text, " is ")
-	case *syntax.Unary:
-		not = x.X.(*syntax.Test).Name == "defined"
-		value, _, cut = strings.Cut(s.text, " is not ")
-	case *syntax.Compare:
-		not = x.Ops[0].Op == "not in"
-		if _, value, cut = strings.Cut(s.text, " in "); cut {
-			value = strings.TrimSpace(value) + "." + x.X.(*syntax.Const).Text
-		}
-	}
-	value = strings.TrimSpace(value)
-	if !cut || strings.HasPrefix(value, "not ") || strings.HasPrefix(value, "(") {
-		return nil, false
-	}
+	value, not, ok := s.member()
 	if not {
 		value = "not " + value
 	}
 	if not && s.place < test {
 		value = "(" + value + ")"
 	}
-	return []Edit{{From: s.span.From, To: s.span.To, Text: value}}, true
+	return []Edit{s.span.Replaced(value)}, ok
+}
+
+// notNone asks whether a member that is there has a value.
+func notNone(s *site) ([]Edit, bool) {
+	value, not, ok := s.member()
+	before, after := "", " and "+value+" is not none"
+	if s.place < test {
+		before, after = "(", after+")"
+	}
+	return s.around(before, after), ok && !not
+}
+
+// member returns the member that a condition asks for, and whether it asks that there is none;
+// false where it asks for nothing of the kind.
+func (s *site) member() (value string, not, ok bool) {
+	switch x := s.x.(type) {
+	case *syntax.Test:
+		not = x.Name == "none"
+		value, _, ok = strings.Cut(s.text, " is ")
+	case *syntax.Unary:
+		not = x.X.(*syntax.Test).Name == "defined"
+		value, _, ok = strings.Cut(s.text, " is not ")
+	case *syntax.Compare:
+		not = x.Ops[0].Op == "not in"
+		if _, value, ok = strings.Cut(s.text, " in "); ok {
+			value = strings.TrimSpace(value) + "." + word(x.X)
+		}
+	}
+	value = strings.TrimSpace(value)
+	return value, not, ok && !strings.HasPrefix(value, "not ") && !strings.HasPrefix(value, "(")
 }
 
 // asked returns the expression that a condition about a field of one of the keys reads: whether it
-// is there, or whose role it is.
+// is there, or is a word that has a namesake.
 func asked(x syntax.Expr, keys []string) (read syntax.Expr, ok bool) {
-	about := func(x syntax.Expr, key string) bool {
+	nullable := func(x syntax.Expr) bool {
 		k, _, ok := field(x)
-		return ok && k == key && slices.Contains(keys, key)
-	}
-	text := func(x syntax.Expr, text string) bool {
-		c, ok := x.(*syntax.Const)
-		return ok && c.Kind == syntax.String && c.Text == text
+		return ok && slices.Contains(keys, k) && (k == "tool_calls" || slices.Contains(members, k))
 	}
 	switch x := x.(type) {
 	case *syntax.Test:
-		return x.X, (x.Name == "defined" || x.Name == "none") && about(x.X, "tool_calls")
+		return x.X, (x.Name == "defined" || x.Name == "none") && nullable(x.X)
 	case *syntax.Unary:
 		if t, ok := x.X.(*syntax.Test); ok && x.Op == "not" {
 			return asked(t, keys)
@@ -309,13 +355,39 @@ func asked(x syntax.Expr, keys []string) (read syntax.Expr, ok bool) {
 		}
 		switch op := x.Ops[0]; op.Op {
 		case "==", "!=":
-			return x.X, text(op.X, "system") && about(x.X, "role")
+			key, _, _ := field(x.X)
+			return x.X, slices.Contains(keys, key) && hasNamesake(key, op.X)
 		case "in", "not in":
-			return op.X, text(x.X, "tool_calls") && slices.Contains(keys, "tool_calls") &&
-				repair.Simple(op.X)
+			key := word(x.X)
+			return op.X, (key == "tool_calls" || slices.Contains(members, key)) &&
+				slices.Contains(keys, key) && repair.Simple(op.X)
 		}
+	case *syntax.Filter:
+		return x.X, selects(x, keys)
 	}
 	return nil, false
+}
+
+// selects reports whether a filter selects by a field of one of the keys and a word that has a
+// namesake.
+func selects(x *syntax.Filter, keys []string) bool {
+	args := x.Args.Args
+	return (x.Name == "selectattr" || x.Name == "rejectattr") && len(args) == 3 &&
+		slices.Contains([]string{"equalto", "eq", "=="}, word(args[1])) &&
+		slices.Contains(keys, word(args[0])) && hasNamesake(word(args[0]), args[2])
+}
+
+func hasNamesake(key string, x syntax.Expr) bool {
+	_, ok := namesakes[key][word(x)]
+	return ok
+}
+
+// word is the text of a constant; "" where an expression is none.
+func word(x syntax.Expr) string {
+	if c, ok := x.(*syntax.Const); ok && c.Kind == syntax.String {
+		return c.Text
+	}
+	return ""
 }
 
 // merged joins the edits around an expression, the first ones outside.
@@ -526,7 +598,7 @@ func (a *atlas) sites(r *root, x syntax.Expr, p place) {
 	read := x
 	if of, ok := asked(x, a.keys); ok && add {
 		r.sites = append(r.sites, &site{x: x, text: a.st.text[span.From:span.To], span: span,
-			place: p, quote: a.quote, keyed: true})
+			place: p, quote: a.quote, keyed: true, keys: a.keys})
 		if _, isCompare := x.(*syntax.Compare); !isCompare {
 			a.sites(r, of, operand)
 		}
@@ -539,10 +611,9 @@ func (a *atlas) sites(r *root, x syntax.Expr, p place) {
 		add = false
 	}
 	if add {
-		key, _, ok := field(read)
 		r.sites = append(r.sites,
 			&site{x: x, text: a.st.text[span.From:span.To], span: span, place: p,
-				quote: a.quote, keyed: ok && slices.Contains(a.keys, key)})
+				quote: a.quote, keyed: a.keyedRead(read), keys: a.keys})
 	}
 	below := func(y syntax.Expr, p place, u ...use) {
 		if y == nil {
@@ -580,7 +651,7 @@ func (a *atlas) sites(r *root, x syntax.Expr, p place) {
 		}
 		args(&x.Args)
 	case *syntax.Test:
-		below(x.X, operand)
+		below(x.X, operand, asTested)
 		args(&x.Args)
 	case *syntax.List:
 		for _, y := range x.Items {
@@ -601,6 +672,17 @@ func (a *atlas) sites(r *root, x syntax.Expr, p place) {
 			}
 		}
 	}
+}
+
+// keyedRead reports whether an expression reads one of the keys, or a member of an item of it.
+func (a *atlas) keyedRead(x syntax.Expr) bool {
+	key, of, ok := field(x)
+	if item, isItem := of.(*syntax.Item); ok && isItem {
+		if c, isConst := item.Index.(*syntax.Const); isConst && c.Kind != syntax.String {
+			return a.keyedRead(item.X)
+		}
+	}
+	return ok && slices.Contains(a.keys, key)
 }
 
 // at returns the roots at a place of the text: those that have it, or of the statement that has it.

@@ -87,6 +87,10 @@ func (m *mender) closeTurns() {
 	}
 	reason := "no statement was found that ends the turn there and keeps every other prompt"
 	gone := []Gone(nil)
+	if st != before && !closesAlike(known, before, st, open) {
+		reason = "the turn would end otherwise than in the same conversation without instructions"
+		st = before
+	}
 	if st != before {
 		gone, reason = m.proves(st)
 		if reason == "" && !slices.ContainsFunc(gone, func(g Gone) bool {
@@ -103,7 +107,7 @@ func (m *mender) closeTurns() {
 		}
 		for _, l := range open { // what is correct by now must stay so
 			if text := st.render(l.in).text; !l.doubtful() {
-				m.good = append(m.good, kept{l.in, text})
+				m.good = append(m.good, kept{in: l.in, text: text})
 			}
 		}
 	default:
@@ -112,6 +116,24 @@ func (m *mender) closeTurns() {
 			m.refuse(unclosed, fault{in: open[max(stuck, 0)].in}, reason)
 		}
 	}
+}
+
+// closesAlike reports whether a patch gives conversations with instructions the turns that the
+// template writes without them, where it closes these. A missing end can be due to another fault: a
+// header that stands there too often, say, since the messages are miscounted.
+func closesAlike(known *turns.Turns, before, st *state, open []leftOpen) bool {
+	for _, l := range open {
+		want, ok := asUntold(before, l.in, l.text)
+		if !ok {
+			continue
+		}
+		other, _, _ := untold(l.in)
+		_, places, err := known.Unclosed(other)
+		if err == nil && len(places) == 0 && st.render(l.in).text != want {
+			return false
+		}
+	}
+	return true
 }
 
 // ending returns the state with one more statement: the one that ends the most open turns, at least

@@ -160,7 +160,7 @@ func sameAsBefore(
 				continue
 			}
 			is, err := after.ChatTemplate().Render(in.in)
-			if err == nil && is == was || m.spoiled(kept{in.in, was}) {
+			if err == nil && is == was || m.spoiled(kept{in: in.in, text: was}) {
 				continue
 			}
 			if want, ok := asPython(in.in, was); err == nil && ok && is == want {
