@@ -38,6 +38,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/probe"
@@ -208,7 +209,11 @@ func (m *mender) proveAll(from int) bool {
 	}
 	m.together = false
 	gone, reason := m.proves(m.now)
-	if reason != "" {
+	if reason != "" || slices.ContainsFunc(patches, func(p Patch) bool {
+		return !kinds[slices.IndexFunc(kinds, func(k kindOf) bool {
+			return k.kind == p.Kind || p.Kind == Refused && k.kind == TextArguments
+		})].answers(gone)
+	}) {
 		return false
 	}
 	for _, g := range gone {
@@ -400,7 +405,11 @@ func (m *mender) mend(k kindOf) {
 	}
 	if st != before && (stuck == nil || !k.whole) {
 		st = m.fewer(before, st, cured)
-		if gone, reason := m.proves(st); reason == "" {
+		gone, reason := m.proves(st)
+		if reason == "" && !m.together && !k.answers(gone) {
+			reason = "the finding stays with it, so it is due to something else"
+		}
+		if reason == "" {
 			m.accept(k, before, st, gone, len(cured))
 		} else {
 			m.refuse(k, faults[0], reason)
@@ -486,22 +495,60 @@ func (m *mender) proves(st *state) (gone []Gone, reason string) {
 	if m.findings == nil {
 		m.findings = check.Template(m.source(m.was), m.check)
 	}
-	m.proven = check.Template(m.source(st.text), m.check)
+	of := m.check
+	of.Requests = true
+	m.proven = check.Template(m.source(st.text), of)
 	if m.exhausted() {
 		return nil, "the renders that look for it take more steps than allowed"
 	}
 	was, is := found(m.findings), found(m.proven)
+	fewer := map[string]int{} // by their rules
 	for _, g := range was {
-		if !slices.Contains(is, g) {
-			gone = append(gone, g)
+		fewer[g.Rule]++
+	}
+	for _, res := range m.proven {
+		if !res.IsFinding() {
+			continue
+		}
+		if _, ok := fewer[res.Rule]; !ok && !m.hidden(&res, st) {
+			return nil, "with it " + res.Rule + " is found, which was not found before"
 		}
 	}
 	for _, g := range is {
-		if !slices.ContainsFunc(was, func(w Gone) bool { return w.Rule == g.Rule }) {
-			return nil, "with it " + g.Rule + " is found, which was not found before"
+		fewer[g.Rule]--
+	}
+	for _, g := range was { // a finding that says something else now is none less
+		if !slices.Contains(is, g) && fewer[g.Rule] > 0 {
+			fewer[g.Rule]--
+			gone = append(gone, g)
 		}
 	}
 	return gone, ""
+}
+
+// answers reports whether a patch of a kind that answers findings does away with one of them.
+func (k kindOf) answers(gone []Gone) bool {
+	return !k.asked || slices.ContainsFunc(gone,
+		func(g Gone) bool { return slices.Contains(k.rules, g.Rule) })
+}
+
+// hidden reports whether a request that shows a finding ended in an error before the patches and
+// gives a prompt with them: there was none to show it in.
+func (m *mender) hidden(res *rule.Result, st *state) bool {
+	request, err := ordered.ParseString(string(res.Request))
+	if err != nil || request.At("messages").IsNull() || res.Level() > rule.Warning {
+		return false
+	}
+	in := chattemplate.Input{Messages: request.At("messages").Items(),
+		Tools:    request.At("tools").Items(),
+		Generate: request.At("add_generation_prompt").IsNull(),
+		Kwargs:   request.At("chat_template_kwargs").Members()}
+	t, err := m.source(m.was).Compile()
+	if err != nil {
+		return false
+	}
+	_, err = t.ChatTemplate().Render(in)
+	return err != nil && !worded(err) && st.render(in).err == nil
 }
 
 // found are the findings among results.

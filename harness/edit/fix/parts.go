@@ -106,17 +106,20 @@ func (s *site) joined() string {
 	return "map(attribute=" + s.quote + "text" + s.quote + ")|join"
 }
 
-// joinParts makes one text of a content in parts.
+// joinParts makes one text of a content in parts, and lets parts pass where a test asks for text.
 func joinParts(s *site) ([]Edit, bool) {
 	if !repair.Simple(s.x) {
 		return nil, false
+	}
+	if s.use == asTested {
+		return s.around(s.text+" is iterable or ", ""), true
 	}
 	return merged(s.chosen(s.text+" if "+s.text+" is string"), s.filtered(s.joined())), true
 }
 
 // joinOrNone does so, and leaves null as it is.
 func joinOrNone(s *site) ([]Edit, bool) {
-	if !repair.Simple(s.x) {
+	if !repair.Simple(s.x) || s.use == asTested {
 		return nil, false
 	}
 	return s.chosen(fmt.Sprintf("%s|%s if %s is iterable and %s is not string", s.text, s.joined(),
@@ -127,7 +130,7 @@ func joinOrNone(s *site) ([]Edit, bool) {
 func allParts(s *site) ([]Edit, bool) {
 	key, of, ok := field(s.x)
 	item, isItem := of.(*syntax.Item)
-	if !ok || key != "text" || !isItem || s.text[0] == '(' {
+	if !ok || key != "text" || !isItem || s.text[0] == '(' || s.use == asTested {
 		return nil, false
 	}
 	if c, isConst := item.Index.(*syntax.Const); !isConst || c.Kind == syntax.String {

@@ -228,10 +228,10 @@ func asJSON(s *site) ([]Edit, bool) {
 // textOrJSON writes a value that is no text as JSON where a filter makes text of it.
 func textOrJSON(s *site) ([]Edit, bool) {
 	f, ok := s.x.(*syntax.Filter)
-	if !ok || f.Name != "string" || !repair.Simple(f.X) || s.text[0] == '(' {
+	if !ok || f.Name != "string" || !repair.Simple(f.X) {
 		return nil, false
 	}
-	value := strings.TrimSpace(s.text[:strings.LastIndexByte(s.text, '|')])
+	value := strings.Trim(s.text[:strings.LastIndexByte(s.text, '|')], "( ")
 	edits := s.chosen(value + " if " + value + " is string")
 	return []Edit{s.span.Replaced(edits[0].Text + value + "|tojson" + edits[1].Text)}, true
 }
