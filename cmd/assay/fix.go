@@ -84,7 +84,11 @@ func (f *fixing) run(c *call) error {
 		fmt.Fprintln(c.stderr, "there is nothing to mend")
 	case mended+left == 0: // the reason follows
 	default:
-		fmt.Fprintf(c.stderr, "%d mended, %d left\n", mended, left)
+		of := ""
+		if f.options.Only != nil { // the errors of other rules are not looked at
+			of = " of " + strings.Join(f.options.Only, ", ")
+		}
+		fmt.Fprintf(c.stderr, "%d mended, %d left%s\n", mended, left, of)
 	}
 	switch {
 	case cut != nil:

@@ -17,7 +17,9 @@
 //
 // A patch is offered only if it is proven: every conversation that the template rendered well
 // renders the same bytes, the requests at fault give their twins' prompts, and of the rules of
-// package check those that it is for find less, and none finds a fault that it did not find before.
+// package check those that it is for find less, and none finds a fault that it did not find before,
+// but in requests that ended in an error. A patch that closes turns writes a conversation with
+// instructions on as the same one without them: a prompt that looks whole can answer another fault.
 //
 // # Errors
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/goassay/assay/harness/check/repair"
 )
 
-// more words are the text of a second part.
+// moreWords are the text of a second part.
 const moreWords = "Medoru."
 
 // inParts returns a change of the content of one role's messages into a list of parts: of the text,
@@ -73,14 +73,15 @@ func unsaid(in chattemplate.Input, text, twin string) bool {
 		})
 }
 
-// printsParts reports whether a content in parts is printed as a value.
+// printsParts reports whether a content in parts, or one of them, is printed as a value.
 func printsParts(in chattemplate.Input, text string) bool {
+	printed := func(v ordered.Value) bool {
+		return strings.Contains(text, python(v)) || strings.Contains(text, v.String())
+	}
 	return slices.ContainsFunc(in.Messages, func(msg ordered.Value) bool {
 		list := msg.At("content")
-		return list.Kind() == ordered.Array && slices.ContainsFunc(append(slices.Clip(list.Items()), list),
-			func(v ordered.Value) bool {
-				return strings.Contains(text, python(v)) || strings.Contains(text, v.String())
-			})
+		return list.Kind() == ordered.Array &&
+			(printed(list) || slices.ContainsFunc(list.Items(), printed))
 	})
 }
 

@@ -11,6 +11,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	_ "embed" // the list
 	"encoding/json"
 	"errors"
@@ -23,7 +24,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/subject"
+	patch "github.com/goassay/assay/harness/edit/fix"
 	"github.com/goassay/assay/harness/edit/mutate"
 )
 
@@ -51,6 +54,9 @@ type outcome struct {
 	fix
 	ended   []string // rules with an error or a warning that the fix ends
 	brought []string // rules with one that the fix brings
+	// raised are the errors and warnings in the old text of a fault, and patched those that `assay
+	// fix` does away with.
+	raised, patched int
 }
 
 // judgement is what a reader says of a finding that a fix brings.
@@ -128,7 +134,26 @@ func judge(one fix, folder string) (outcome, error) {
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %w", one.ID, err)
 	}
-	return outcome{one, was.More(is), is.More(was)}, nil
+	o := outcome{fix: one, ended: was.More(is), brought: is.More(was)}
+	if one.Class == "fault" {
+		text, err := os.ReadFile(filepath.Join(folder, one.Old+".jinja"))
+		if err != nil {
+			return outcome{}, err
+		}
+		o.raised, o.patched = patches(subject.New(one.Old[:12], string(text)), was)
+	}
+	return o, nil
+}
+
+// patches returns how many errors and warnings a template has, and how many less with all patches.
+func patches(src subject.Source, was mutate.Found) (raised, gone int) {
+	m := patch.Mend(context.Background(), src, patch.Options{}, check.Options{})
+	_, is := mutate.Check(src.WithText(m.Text))
+	for id, n := range was {
+		raised += n
+		gone += max(0, n-is[id])
+	}
+	return raised, gone
 }
 
 // findings are the errors and warnings in a text.
@@ -146,10 +171,12 @@ func findings(folder, digest string) (mutate.Found, error) {
 // table is the page: the figures by class, and a row a pair.
 func table(all []outcome, judged []judgement, date string) string {
 	var b strings.Builder
-	faults, seen := 0, 0
+	faults, seen, raised, patched := 0, 0, 0, 0
 	for _, o := range all {
 		if o.Class == "fault" {
 			faults++
+			raised += o.raised
+			patched += o.patched
 			if len(o.ended) > 0 {
 				seen++
 			}
@@ -161,8 +188,10 @@ func table(all []outcome, judged []judgement, date string) string {
 		"and writes this page; it was last written on %s.\n\n"+
 		"The pairs of revisions are in harness/testkit/measure/real/fixes, without their texts. Two\n"+
 		"judges classed them before any check had run on them. Rules have been mended with the pairs\n"+
-		"in sight since, so that the share is no forecast for other templates.\n\n", faults, seen,
-		100*seen/max(faults, 1), date)
+		"in sight since, so that the share is no forecast for other templates.\n\n"+
+		"The old texts of the faults have %d errors and warnings; `assay fix` does away with %d\n"+
+		"(%d%%).\n\n", faults, seen, 100*seen/max(faults, 1), date, raised, patched,
+		100*patched/max(raised, 1))
 	b.WriteString("| class | pairs | noticed | the fix brings a finding |\n" +
 		"| --- | --- | --- | --- |\n")
 	for _, class := range []string{"fault", "intent", "policy", "feature"} {
