@@ -294,7 +294,7 @@ func (m *mender) sound() {
 
 // spoiled reports whether a prompt has text of a kind of fault in it: it may change.
 func (m *mender) spoiled(k kept) bool {
-	if unheard(k.in, k.text, "") || printsParts(k.in, k.text) {
+	if unheard(k.in, k.text, "") || !m.options.Offered && printsParts(k.in, k.text) {
 		return true // whatever its twin would do
 	}
 	for _, twin := range m.twins(k.in) {
@@ -493,14 +493,8 @@ func (m *mender) twins(in chattemplate.Input) []twin {
 		other.Messages = full.Messages
 		all = append(all, twin{other, printsNull})
 	}
-	if whole := inOne(in); !same(whole.Messages, in.Messages) {
-		all = append(all, twin{whole, unsaid})
-	}
 	if called := withoutCalls(in); !same(called.Messages, in.Messages) {
 		all = append(all, twin{called, differs})
-	}
-	if plain := spelt(in); !same(plain.Messages, in.Messages) {
-		all = append(all, twin{plain, printsSwitch})
 	}
 	if m.form != formNone {
 		if written := formed(in, m.form); !same(written.Messages, in.Messages) {
@@ -510,6 +504,15 @@ func (m *mender) twins(in chattemplate.Input) []twin {
 			}
 			all = append(all, twin{written, shows})
 		}
+	}
+	if m.options.Offered { // no patch changes the others
+		return all
+	}
+	if whole := inOne(in); !same(whole.Messages, in.Messages) {
+		all = append(all, twin{whole, unsaid})
+	}
+	if plain := spelt(in); !same(plain.Messages, in.Messages) {
+		all = append(all, twin{plain, printsSwitch})
 	}
 	return all
 }

@@ -78,6 +78,9 @@ func printsParts(in chattemplate.Input, text string) bool {
 	printed := func(v ordered.Value) bool {
 		return strings.Contains(text, python(v)) || strings.Contains(text, v.String())
 	}
+	if !strings.Contains(text, "type") { // which each part has
+		return false
+	}
 	return slices.ContainsFunc(in.Messages, func(msg ordered.Value) bool {
 		list := msg.At("content")
 		return list.Kind() == ordered.Array &&
