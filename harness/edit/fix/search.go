@@ -131,7 +131,7 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 	}
 	type step struct {
 		*state
-		like int
+		likeness
 	}
 	var further []step
 	for _, c := range st.candidates(k, off) {
@@ -150,10 +150,11 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 			}
 		case is.err != nil && (worded(is.err) || was.err == nil):
 		case is.err != nil && (is.off != moved(was.off, c.edits()) || is.msg != was.msg):
-			further = append(further, step{next, 0})
+			further = append(further, step{next, likeness{}})
 		case is.err == nil && was.err == nil:
-			if like := f.likeness(is.text); like > f.likeness(was.text) {
-				further = append(further, step{next, like})
+			now, before := f.likeness(is.text), f.likeness(was.text)
+			if now.first > before.first || now.all > before.all {
+				further = append(further, step{next, now})
 			}
 		case is.err == nil:
 			further = append(further, step{next, f.likeness(is.text)})
@@ -162,7 +163,9 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 	if depth == 1 {
 		return nil, false
 	}
-	slices.SortStableFunc(further, func(a, b step) int { return -cmp.Compare(a.like, b.like) })
+	slices.SortStableFunc(further, func(a, b step) int {
+		return -cmp.Compare(a.first, b.first)
+	})
 	tried := 0
 	for _, s := range further {
 		if tried == maxBranch || m.tries < 0 || m.exhausted() {
@@ -179,17 +182,20 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 	return nil, false
 }
 
-// likeness is how many bytes of the prompt that a fault must give a text has at its beginning and
-// at its end.
-func (f fault) likeness(text string) int {
+// likeness is how many bytes of the prompt that a fault must give a text has at its beginning, and
+// there and at its end together.
+type likeness struct{ first, all int }
+
+func (f fault) likeness(text string) likeness {
 	want := f.wants[0]
 	n := report.Parting(text, want)
-	text, want = text[min(n, len(text)):], want[min(n, len(want)):]
+	l := likeness{n, n}
+	text, want = text[n:], want[n:]
 	for text != "" && want != "" && text[len(text)-1] == want[len(want)-1] {
 		text, want = text[:len(text)-1], want[:len(want)-1]
-		n++
+		l.all++
 	}
-	return n
+	return l
 }
 
 // least leaves out every expression of a candidate that need not be wrapped.
