@@ -211,19 +211,13 @@ func (m *mender) proveAll(from int) bool {
 	}
 	m.together = false
 	gone, reason := m.proves(m.now)
-	if reason != "" || slices.ContainsFunc(patches, func(p Patch) bool {
-		return !kinds[slices.IndexFunc(kinds, func(k kindOf) bool {
-			return k.kind == p.Kind || p.Kind == Refused && k.kind == TextArguments
-		})].answers(gone)
-	}) {
+	if reason != "" || slices.ContainsFunc(patches,
+		func(p Patch) bool { return !p.of().answers(gone) }) {
 		return false
 	}
 	for _, g := range gone {
-		of := slices.IndexFunc(patches, func(p Patch) bool {
-			return slices.ContainsFunc(kinds, func(k kindOf) bool {
-				return k.kind == p.Kind && slices.Contains(k.rules, g.Rule)
-			})
-		})
+		of := slices.IndexFunc(patches,
+			func(p Patch) bool { return slices.Contains(p.of().rules, g.Rule) })
 		if of < 0 {
 			of = len(patches) - 1
 		}
@@ -231,6 +225,15 @@ func (m *mender) proveAll(from int) bool {
 	}
 	m.was, m.findings = m.now.text, m.proven
 	return true
+}
+
+// of returns the kind of fault that a patch is for.
+func (p Patch) of() kindOf {
+	kind := p.Kind
+	if kind == Refused {
+		kind = TextArguments
+	}
+	return kinds[slices.IndexFunc(kinds, func(k kindOf) bool { return k.kind == kind })]
 }
 
 // rest notes the errors that are left and that no reason names.
