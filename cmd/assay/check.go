@@ -27,7 +27,7 @@ import (
 	"github.com/goassay/assay/harness/check/rules/compile"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation/clients"
-	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/diff"
 	"github.com/goassay/assay/harness/diff/commit"
 	"github.com/goassay/assay/harness/foreign/encoder"
@@ -680,7 +680,7 @@ func (k *checking) edited(ctx context.Context, one *checked, src subject.Source,
 	}
 	*o.Accepted = slices.AppendSeq(*o.Accepted, maps.Keys(k.settings.accepted))
 	findings := k.findings(src, o)
-	var cases []script.Case
+	var cases []families.Case
 	if was != nil && !was.Same(src) {
 		var err error
 		if cases, err = readCases(filepath.Dir(src.File)); err != nil {

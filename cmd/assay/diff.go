@@ -83,7 +83,7 @@ func openRevision(c *call, name string) (subject.Source, error) {
 }
 
 // readCases reads the cases of a folder: scripts, and the outputs of a family.
-func readCases(dir string) ([]script.Case, error) {
+func readCases(dir string) ([]families.Case, error) {
 	if dir == "" {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ func readCases(dir string) ([]script.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []script.Case
+	var all []families.Case
 	for _, file := range files {
 		cases, err := script.Read(fsys, file)
 		if err != nil {

@@ -169,7 +169,7 @@ func (e *export) cases(v script.Variant) error {
 	return nil
 }
 
-func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
+func (e *export) parse(t *engine.Template, template, id string, c families.Case) {
 	members := []ordered.Member{ordered.MemberOf("kind", ordered.Str("parse")),
 		ordered.MemberOf("id", ordered.Str(id)),
 		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("request", c.Request),

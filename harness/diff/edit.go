@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/corpus/families"
 )
 
 // Edit describes the change of a template since an earlier revision.
@@ -21,7 +21,7 @@ type Edit struct {
 // Since compares a template with an earlier revision, nil where there is none, also by the cases of
 // a family. Both have one bound on
 // their renders together, that of the options.
-func Since(ctx context.Context, was *subject.Source, is subject.Source, cases []script.Case,
+func Since(ctx context.Context, was *subject.Source, is subject.Source, cases []families.Case,
 	o engine.Options) Edit {
 	if was == nil {
 		return Edit{}

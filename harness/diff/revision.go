@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -155,7 +155,7 @@ type pair struct {
 	before   subject.Source // of the old one
 	source   subject.Source // of the new one
 	err      error          // why it does not compile
-	cases    []script.Case
+	cases    []families.Case
 	findings [2][]rule.Result // of the automatic checks
 	formats  [2]string
 	respaced bool // the formats differ in white space only
@@ -165,7 +165,7 @@ type pair struct {
 
 // Compare compares two revisions. Cases are recorded outputs of the family; there may be none.
 // Where the limits ended the look at one of them, the only result is that they were not compared.
-func Compare(was, is subject.Source, cases []script.Case) []rule.Result {
+func Compare(was, is subject.Source, cases []families.Case) []rule.Result {
 	p := &pair{cases: cases, before: was, source: is}
 	results := p.compare()
 	if p.incomplete() != nil {

@@ -118,12 +118,12 @@ func class(s rule.Severity) string {
 	return diff.Class(s)
 }
 
-func cases(t *testing.T, loaded *families.Corpus, family string) []script.Case {
+func cases(t *testing.T, loaded *families.Corpus, family string) []families.Case {
 	f, ok := loaded.Family(family)
 	if !ok {
 		t.Fatalf("no family %s", family)
 	}
-	var all []script.Case
+	var all []families.Case
 	for _, file := range f.Cases {
 		read, err := script.Read(fs.FS(loaded.FS), file)
 		if err != nil {

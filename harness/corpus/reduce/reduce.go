@@ -36,6 +36,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/corpus/split"
 )
@@ -558,7 +559,7 @@ func (c Case) Script(f Failure) (string, error) {
 
 // FromScript returns a case of a script to reduce, with a template of the corpus unless the script
 // has its own.
-func FromScript(src subject.Source, s script.Case) (Case, error) {
+func FromScript(src subject.Source, s families.Case) (Case, error) {
 	if s.Template != "" {
 		src = subject.New(s.Family, s.Template)
 	}

@@ -30,7 +30,7 @@ type kind struct {
 // sample is one output of a case with the faults that the parser finds in it. That a turn ends with
 // its end text, or begins with the close of a reasoning that it does not have, is nothing wrong.
 type sample struct {
-	script.Case
+	families.Case
 	request   chat.Request
 	reasoning string // the model's own, without the beginning in the prompt
 	faults    []stream.Diagnostic

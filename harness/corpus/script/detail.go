@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/split"
 )
 
@@ -21,7 +22,7 @@ func (s *Suite) details(ctx context.Context, src subject.Source, file string) []
 	var all []rule.Detail
 	limited := s.limited(ctx)
 	for _, c := range cases {
-		plan, err := c.plan(src, limited)
+		plan, err := planOf(&c, src, limited)
 		if err != nil || !c.Parsed {
 			continue
 		}
@@ -33,9 +34,9 @@ func (s *Suite) details(ctx context.Context, src subject.Source, file string) []
 	return all
 }
 
-// plan prepares a case with a template, or with the one that the script itself has, which is
+// planOf prepares a case with a template, or with the one that the script itself has, which is
 // limited.
-func (c *Case) plan(src subject.Source,
+func planOf(c *families.Case, src subject.Source,
 	limited func(subject.Source) subject.Source) (*engine.Plan, error) {
 	if c.Template != "" {
 		src = limited(subject.New(c.Family, c.Template))
@@ -52,7 +53,7 @@ func (c *Case) plan(src subject.Source,
 }
 
 // parts returns the fate of each byte of an output, and the message.
-func parts(plan *engine.Plan, c Case) ([]rule.Span, string) {
+func parts(plan *engine.Plan, c families.Case) ([]rule.Span, string) {
 	p := plan.NewParser()
 	message := split.Feed(p, c.Output, nil, c.Reason).Message
 	var spans []rule.Span
@@ -72,7 +73,7 @@ func parts(plan *engine.Plan, c Case) ([]rule.Span, string) {
 
 // timeline feeds an output byte by byte and notes the time at which each part left; deltas of the
 // same part in a row are one step.
-func timeline(plan *engine.Plan, c Case) []rule.Step {
+func timeline(plan *engine.Plan, c families.Case) []rule.Step {
 	var steps []rule.Step
 	note := func(read int, deltas []chat.Delta) {
 		for _, d := range deltas {

@@ -74,7 +74,7 @@ func TestFormatAsJSON(t *testing.T) {
 // sameAnswer compares how a template's parser and one made of the document read the output of a
 // case.
 func sameAnswer(t *testing.T, name string, template *engine.Template, d formatjson.Document,
-	c script.Case) {
+	c families.Case) {
 	t.Helper()
 	r, err := chat.ParseRequest(c.Request)
 	if err != nil {

@@ -9,29 +9,11 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/corpus/families"
 )
 
-// Case holds a script's statements about one output, for those who do not run scripts.
-type Case struct {
-	Name      string // the script's file name without its ending
-	About     string // the comment at its start
-	Family    string // the argument of `template`
-	Template  string // the template's text where the script itself has it
-	Request   ordered.Value
-	Fallbacks []string
-	Prompt    string // the expected prompt; HasPrompt reports that there is one
-	HasPrompt bool
-	Output    string
-	Message   chat.Message
-	Parsed    bool              // the case has an output and a message
-	Reason    chat.FinishReason // why the output ended; empty: the model ended its turn
-	Accepts   bool              // the grammar takes the output
-	Finish    chat.FinishReason
-	Roundtrip bool // the message, rendered as the answer, is read back; there is no output
-}
-
 // Read reads a script. Of several outputs in a script each `parse` gives a case.
-func Read(fsys fs.FS, file string) ([]Case, error) {
+func Read(fsys fs.FS, file string) ([]families.Case, error) {
 	archive, err := open(fsys, file)
 	if err != nil {
 		return nil, err
@@ -63,8 +45,8 @@ type reader struct {
 	about    []string
 	outputs  int // bytes of the cases'
 	line     int
-	current  Case
-	cases    []Case
+	current  families.Case
+	cases    []families.Case
 }
 
 func (r *reader) command(line string) (err error) {

@@ -32,7 +32,7 @@ import (
 // family is a template of the corpus with its cases.
 type family struct {
 	name, text string
-	cases      []script.Case
+	cases      []families.Case
 }
 
 func loadFamilies(f *testing.F) []family {
@@ -57,7 +57,7 @@ func loadFamilies(f *testing.F) []family {
 			}
 			one.cases = append(one.cases, cases...)
 		}
-		one.cases = slices.DeleteFunc(one.cases, func(c script.Case) bool { return !c.Parsed })
+		one.cases = slices.DeleteFunc(one.cases, func(c families.Case) bool { return !c.Parsed })
 		if len(one.cases) > 0 {
 			all = append(all, one)
 		}
@@ -339,7 +339,7 @@ func loadVariants(f *testing.F) []variant {
 	if dir := os.Getenv("ASSAY_VENDOR"); dir != "" {
 		suite.Vendor = os.DirFS(dir)
 	}
-	cases := map[string][]script.Case{}
+	cases := map[string][]families.Case{}
 	for _, fam := range loadFamilies(f) {
 		cases[fam.name] = fam.cases
 	}
@@ -360,7 +360,7 @@ func loadVariants(f *testing.F) []variant {
 type variant struct {
 	name   string
 	source subject.Source
-	cases  []script.Case
+	cases  []families.Case
 }
 
 // drawOptions draws tolerances, the usual ones half of the time, and a policy.

@@ -62,7 +62,7 @@ type Pool struct {
 type pooled struct {
 	name   string
 	source subject.Source
-	cases  []script.Case
+	cases  []families.Case
 }
 
 // Load reads a corpus, and the vendors' templates where vendor is not nil.
@@ -73,7 +73,7 @@ func Load(corpus, vendor fs.FS) (*Pool, error) {
 	}
 	suite := script.Suite{Corpus: loaded, Vendor: vendor}
 	pool := new(Pool)
-	cases := map[string][]script.Case{}
+	cases := map[string][]families.Case{}
 	for _, v := range suite.Variants() {
 		if cases[v.Family.Name] == nil {
 			for _, file := range v.Family.Cases {

@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/corpus/tokens"
 )
@@ -18,7 +19,7 @@ import (
 // each from the request has a field of it and the role of its message, and they are the same
 // whether the first render notes them or a second one does.
 func TestSegments(t *testing.T) {
-	variants(t, func(t *testing.T, _ script.Variant, src subject.Source, _ []script.Case) {
+	variants(t, func(t *testing.T, _ script.Variant, src subject.Source, _ []families.Case) {
 		late := compiled(t, src.Source, nil)
 		early, err := engine.Compile(t.Context(), src.Source, engine.Options{Now: subject.Now,
 			Segments: true})
@@ -128,7 +129,7 @@ func TestContinuedAsWritten(t *testing.T) {
 		}
 		return r
 	}
-	variants(t, func(t *testing.T, _ script.Variant, src subject.Source, _ []script.Case) {
+	variants(t, func(t *testing.T, _ script.Variant, src subject.Source, _ []families.Case) {
 		tmpl := compiled(t, src.Source, nil)
 		continued, err := tmpl.Render(of(t, `, "continue_final_message": true`))
 		if err != nil {
@@ -159,7 +160,7 @@ func TestContinuedAsWritten(t *testing.T) {
 // TestPieces puts every marker of a template into the texts of people and tools: as many special
 // tokens come of the prompt as without them.
 func TestPieces(t *testing.T) {
-	variants(t, func(t *testing.T, _ script.Variant, src subject.Source, _ []script.Case) {
+	variants(t, func(t *testing.T, _ script.Variant, src subject.Source, _ []families.Case) {
 		tmpl := compiled(t, src.Source, nil)
 		v := tokens.Made(tmpl.Analysis().Format)
 		var all strings.Builder

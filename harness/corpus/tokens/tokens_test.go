@@ -24,7 +24,7 @@ import (
 // their folder.
 func variants(
 	t *testing.T,
-	f func(t *testing.T, v script.Variant, src subject.Source, cases []script.Case),
+	f func(t *testing.T, v script.Variant, src subject.Source, cases []families.Case),
 ) {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
@@ -42,7 +42,7 @@ func variants(
 				t.Fatal(err)
 			}
 			must, _ := suite.Known(v)
-			var cases []script.Case
+			var cases []families.Case
 			for _, file := range must.Family.Cases {
 				read, err := script.Read(loaded.FS, file)
 				if err != nil {
@@ -68,7 +68,7 @@ func compiled(t *testing.T, src engine.Source, v *engine.Vocabulary) *engine.Tem
 // TestCorpus reads every case's output by tokens, in every grouping: the message is that of the
 // bytes, which the case's script demands.
 func TestCorpus(t *testing.T) {
-	variants(t, func(t *testing.T, v script.Variant, src subject.Source, cases []script.Case) {
+	variants(t, func(t *testing.T, v script.Variant, src subject.Source, cases []families.Case) {
 		vocabulary := tokens.Made(compiled(t, src.Source, nil).Analysis().Format)
 		byTokens := compiled(t, src.Source, vocabulary)
 		for _, c := range cases {
@@ -113,7 +113,7 @@ func TestCorpus(t *testing.T) {
 // TestMarks puts each marker, as a token, into every case's output at seeded places. The bytes with
 // which the machine tells tokens from text never reach a message.
 func TestMarks(t *testing.T) {
-	variants(t, func(t *testing.T, v script.Variant, src subject.Source, cases []script.Case) {
+	variants(t, func(t *testing.T, v script.Variant, src subject.Source, cases []families.Case) {
 		vocabulary := tokens.Made(compiled(t, src.Source, nil).Analysis().Format)
 		tmpl := compiled(t, src.Source, vocabulary)
 		random := rand.New(rand.NewPCG(1, 1))
@@ -157,7 +157,7 @@ func TestMarks(t *testing.T) {
 // TestText reads markers that are spelled in ordinary tokens: all of the output is content, or
 // reasoning where the prompt has opened it.
 func TestText(t *testing.T) {
-	variants(t, func(t *testing.T, v script.Variant, src subject.Source, cases []script.Case) {
+	variants(t, func(t *testing.T, v script.Variant, src subject.Source, cases []families.Case) {
 		vocabulary := tokens.Made(compiled(t, src.Source, nil).Analysis().Format)
 		if len(vocabulary.Tokens()) == 0 {
 			return

@@ -33,7 +33,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/corpus/families"
 )
 
 // Model is a repository of the Hub at a commit.
@@ -94,7 +94,7 @@ func NewWriter(family string, t *engine.Template, m Model, s Source) *Writer {
 }
 
 // Record returns a case as a record, n being its number in its script; an error is why it has none.
-func (w *Writer) Record(c script.Case, n int) (ordered.Value, error) {
+func (w *Writer) Record(c families.Case, n int) (ordered.Value, error) {
 	if !c.Parsed || c.Template != "" || len(c.Fallbacks) > 0 {
 		return ordered.Value{}, errors.New("it is not read by the family's own template alone")
 	}
@@ -238,7 +238,7 @@ func expectation(m chat.Message) (ordered.Member, error) {
 var number = regexp.MustCompile(`[:\[,]\s*-?[0-9]`)
 
 // tags returns the tags of a case: those of the specification that can be told, and its kind.
-func tags(c script.Case, m chat.Message, prefill string) ordered.Value {
+func tags(c families.Case, m chat.Message, prefill string) ordered.Value {
 	var names []string
 	add := func(name string, ok bool) {
 		if ok {

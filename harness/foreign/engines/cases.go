@@ -158,7 +158,7 @@ func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, erro
 }
 
 // note notes the oddities of a case's output on which engines differ by design.
-func (c *Case) note(s *Subject, r chat.Request, one script.Case) error {
+func (c *Case) note(s *Subject, r chat.Request, one families.Case) error {
 	plan, err := s.Template.Prepare(r, engine.PrepareOptions{Insist: true})
 	if err != nil {
 		return err
