@@ -16,10 +16,13 @@ import (
 //go:embed page.html
 var pageText string
 
-// page escapes markup itself; line and text make visible the characters that show nothing or turn
-// text around.
-var page = template.Must(template.New("page").
-	Funcs(template.FuncMap{"line": visible.Line, "text": visible.Text}).Parse(pageText))
+// page parses the page, which escapes markup itself; line and text make visible the characters that
+// show nothing or turn text around. It is no variable, so that programs that write no page link no
+// templates.
+func page() *template.Template {
+	return template.Must(template.New("page").
+		Funcs(template.FuncMap{"line": visible.Line, "text": visible.Text}).Parse(pageText))
+}
 
 // parts are the classes of a span in the order of the page's key.
 var parts = []string{"marker", "reasoning", "content", "id", "arguments", "dropped"}
@@ -120,7 +123,7 @@ func (r *Report) HTML(w io.Writer) error {
 			s.Cells = append(s.Cells, cell)
 		}
 	}
-	return page.Execute(w, data)
+	return page().Execute(w, data)
 }
 
 var countWords = [...]string{"passed", "with findings", "known failures", "not judged", "failed"}
