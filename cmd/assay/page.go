@@ -23,6 +23,7 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/serve/pipe"
@@ -46,11 +47,11 @@ file is read or written. The same page runs without any program, from static fil
 				if err != nil {
 					return err
 				}
-				if fragment, err = pageState(src.Text); err != nil {
+				if fragment, err = pageState(src); err != nil {
 					return err
 				}
 			}
-			s := pipe.New(c.ctx, pipe.Options{Version: version(), Check: check.Options{},
+			s := pipe.New(c.ctx, pipe.Options{Version: version(), Check: check.Options{Requests: true},
 				Limits: limits.Limits, Tight: untrusted})
 			return servePage(c, s, fragment, !*stay)
 		}
@@ -58,8 +59,8 @@ file is read or written. The same page runs without any program, from static fil
 }
 
 // pageState packs a template as links of the page do.
-func pageState(text string) (string, error) {
-	state, err := json.Marshal(map[string]string{"template": text})
+func pageState(src subject.Source) (string, error) {
+	state, err := json.Marshal(map[string]string{"name": src.Name, "template": src.Text})
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/edit/fix"
 	"github.com/goassay/assay/harness/foreign/target"
 	"github.com/goassay/assay/harness/serve/pipe"
 )
@@ -31,7 +30,7 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 				},
 				Find: findAll, Check: judged, Limits: limits.Limits, Tight: untrusted,
 				Vocabulary: tokenizer.Vocabulary, Texts: tokenizer.Texts,
-				Grammars: target.Grammars(), Objects: target.Objects(), Fix: fix.Reported,
+				Grammars: target.Grammars(), Objects: target.Objects(),
 			})
 			return answerLines(s, c.stdin, c.data())
 		}

@@ -25,7 +25,7 @@ func main() {
 	var known tokenizers
 	s := pipe.New(context.Background(), pipe.Options{Version: version, Limits: subject.LookedAt,
 		Tight: subject.Untrusted, Grammars: target.Grammars(), Objects: target.Objects(),
-		Fix: fix.Reported, Vocabulary: known.vocabulary, Texts: known.texts})
+		Vocabulary: known.vocabulary, Texts: known.texts})
 	js.Global().Set("assay", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return string(s.Answer([]byte(args[0].String())))
 	}))

@@ -9,13 +9,14 @@ import (
 	"context"
 	"syscall/js"
 
+	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/serve/pipe"
 )
 
 func main() {
-	s := pipe.New(context.Background(), pipe.Options{Version: version, Limits: subject.LookedAt,
-		Tight: subject.LookedAt})
+	s := pipe.New(context.Background(), pipe.Options{Version: version,
+		Check: check.Options{Requests: true}, Limits: subject.LookedAt, Tight: subject.LookedAt})
 	js.Global().Set("assay", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return string(s.Answer([]byte(args[0].String())))
 	}))

@@ -80,7 +80,10 @@ type Patch struct {
 }
 
 // Gone is a finding that a patch does away with.
-type Gone struct{ Rule, Text string }
+type Gone struct {
+	Rule string `json:"rule"`
+	Text string `json:"text"` // the finding's first line
+}
 
 // Mends reports whether a patch does away with a finding.
 func (p Patch) Mends(res *rule.Result) bool {

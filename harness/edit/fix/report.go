@@ -1,13 +1,8 @@
 package fix
 
 import (
-	"context"
-
-	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/check/subject"
 )
 
 // Report is the result for a template, for programs.
@@ -21,9 +16,11 @@ type Report struct {
 
 // ReportedPatch is a patch with its diff.
 type ReportedPatch struct {
-	Kind Kind     `json:"kind"`
-	Gone []string `json:"gone"` // ids of the rules that find less
-	Diff string   `json:"diff"`
+	Kind     Kind     `json:"kind"`
+	Gone     []string `json:"gone"`     // ids of the rules that find less
+	Findings []Gone   `json:"findings"` // those that it does away with
+	Diff     string   `json:"diff"`     // unified
+	Text     string   `json:"text"`     // the template with it and those before it
 }
 
 // ReportedError is an error of the check.
@@ -48,7 +45,8 @@ func (m *Mended) Report() Report {
 	r := Report{Template: m.Source.Name, Patches: []ReportedPatch{}, Left: []ReportedReason{},
 		Errors: []ReportedError{}}
 	for _, p := range m.Patches {
-		r.Patches = append(r.Patches, ReportedPatch{p.Kind, p.Rules(), p.Diff(m.Source.Name)})
+		r.Patches = append(r.Patches, ReportedPatch{p.Kind, p.Rules(), p.Gone,
+			p.Diff(m.Source.Name), p.After})
 	}
 	for _, l := range m.Left {
 		l.Reason = source.Cut(l.Reason, maxText)
@@ -63,9 +61,4 @@ func (m *Mended) Report() Report {
 		r.Unjudged = source.Cut(m.Unjudged.Error(), maxText)
 	}
 	return r
-}
-
-// Reported mends a template within limits and returns the report.
-func Reported(ctx context.Context, src subject.Source, limits engine.Limits) any {
-	return Mend(ctx, src, Options{Rest: true, Limits: limits}, check.Options{}).Report()
 }

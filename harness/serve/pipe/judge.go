@@ -6,6 +6,7 @@ import (
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/diff"
+	"github.com/goassay/assay/harness/edit/fix"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -103,19 +104,14 @@ func (s *Service) diff(r *request) (any, error) {
 	return Difference{d.Class, report.Shown(d.Changes)}, nil
 }
 
+// fix answers with the patches of a template, as many as a short search finds, and what is left.
 func (s *Service) fix(r *request) (any, error) {
-	if s.o.Fix == nil {
-		return nil, wrong("this service mends no templates")
-	}
 	src, err := s.source(r, "template", r.Template)
 	if err != nil {
 		return nil, err
 	}
-	limits := subject.Edited
-	if r.Untrusted {
-		limits = s.o.Tight
-	}
-	return s.o.Fix(s.ctx, src, limits), nil
+	o := fix.Options{Only: r.Only, Rest: true, Limits: fix.Offering(s.limits(r))}
+	return fix.Mend(s.ctx, src, o, s.o.Check).Report(), nil
 }
 
 func (s *Service) coverage(r *request) (any, error) {

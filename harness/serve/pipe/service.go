@@ -72,8 +72,6 @@ type Options struct {
 	Grammars map[string]func(*engine.Plan, *engine.Vocabulary) (string, error)
 	// Objects write a template's format, by the names of their languages.
 	Objects map[string]func(*engine.Template) (string, error)
-	// Fix mends a template and returns the report; nil: this service mends none.
-	Fix func(context.Context, subject.Source, engine.Limits) any
 	// Check is how templates are checked; requests may change the limits only.
 	Check  check.Options
 	Limits engine.Limits // of a look at a template
