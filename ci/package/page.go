@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -44,14 +44,14 @@ func (r *release) pageFiles() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	families, err := r.families()
+	listed, err := json.Marshal(families.Owned())
 	if err != nil {
 		return nil, err
 	}
-	if families, err = gzipped(families); err != nil {
+	if listed, err = gzipped(listed); err != nil {
 		return nil, err
 	}
-	return append(append(files, engine...), file{"families.json.gz", families, 0o644}), nil
+	return append(append(files, engine...), file{"families.json.gz", listed, 0o644}), nil
 }
 
 // webAssembly compiles a command to WebAssembly, and returns it with Go's part in JavaScript.
@@ -87,24 +87,6 @@ func (r *release) webAssembly(command string) ([]file, error) {
 		return nil, err
 	}
 	return []file{{"assay.wasm.gz", packed, 0o644}, {"wasm_exec.js", glue, 0o644}}, nil
-}
-
-// families lists the corpus' own templates.
-func (r *release) families() ([]byte, error) {
-	names, err := filepath.Glob(filepath.Join(r.root, "corpus", "*", "template.jinja"))
-	if err != nil {
-		return nil, err
-	}
-	var all []report.Family
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, report.Family{Name: filepath.Base(filepath.Dir(name)),
-			Template: string(bytes.ToValidUTF8(text, nil))})
-	}
-	return json.Marshal(all)
 }
 
 // unpackPage writes the page into a folder, to be served as it is.

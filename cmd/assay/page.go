@@ -11,17 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
@@ -51,7 +48,8 @@ file is read or written. The same page runs without any program, from static fil
 					return err
 				}
 			}
-			s := pipe.New(c.ctx, pipe.Options{Version: version(), Check: check.Options{Requests: true},
+			s := pipe.New(c.ctx, pipe.Options{Version: version(),
+				Check:  check.Options{Requests: true},
 				Limits: limits.Limits, Tight: untrusted})
 			return servePage(c, s, fragment, !*stay)
 		}
@@ -112,7 +110,7 @@ func pageHandler(s *pipe.Service, host, key string) http.Handler {
 		case r.URL.Path == "/families.json.gz":
 			w.Header().Set("Content-Type", "application/gzip")
 			packed := gzip.NewWriter(w)
-			_ = json.NewEncoder(packed).Encode(ownFamilies())
+			_ = json.NewEncoder(packed).Encode(families.Owned())
 			_ = packed.Close()
 		case r.URL.Path != "/ask":
 			files.ServeHTTP(w, r)
@@ -134,24 +132,6 @@ func pageHandler(s *pipe.Service, host, key string) http.Handler {
 		}
 	})
 }
-
-// ownFamilies lists the embedded templates.
-var ownFamilies = sync.OnceValue(func() []report.Family {
-	names, err := fs.Glob(corpus.FS, "*/"+families.OwnTemplate)
-	if err != nil {
-		panic(err) // the pattern is wrong
-	}
-	var all []report.Family
-	for _, name := range names {
-		text, err := fs.ReadFile(corpus.FS, name)
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		all = append(all, report.Family{Name: strings.TrimSuffix(name, "/"+families.OwnTemplate),
-			Template: string(text)})
-	}
-	return all
-})
 
 // openBrowser opens an address as the desktop does; where there is none, the address that was
 // printed has to do.

@@ -131,11 +131,7 @@ func (s *step) renderAs(c *call, engine string) error {
 	if err != nil {
 		return err
 	}
-	v, _ := view.Named(engine)
-	text, err := v.Serve(t.ChatTemplate()).Prompt(request)
-	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
-		err = fmt.Errorf("before the template sees it, %w", err)
-	}
+	_, text, err := view.RenderNamed(engine, t.ChatTemplate(), request)
 	if err != nil {
 		return &failure{err}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/vocab"
 	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/edit/fix"
 	"github.com/goassay/assay/harness/foreign/target"
 	"github.com/goassay/assay/harness/serve/pipe"
 )

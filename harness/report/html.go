@@ -10,18 +10,30 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/report/visible"
 )
 
 //go:embed page.html
 var pageText string
 
-// page parses the page, which escapes markup itself; line and text make visible the characters that
-// show nothing or turn text around. It is no variable, so that programs that write no page link no
-// templates.
-func page() *template.Template {
-	return template.Must(template.New("page").
-		Funcs(template.FuncMap{"line": visible.Line, "text": visible.Text}).Parse(pageText))
+// Page parses a page, which escapes markup itself. In it line and text make visible the characters
+// that show nothing or turn text around; design is the style that all pages share, and mark the
+// sign in their headers. It fills no variable of this package, so that programs that write no page
+// link no templates.
+func Page(text string) *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"line": visible.Line, "text": visible.Text,
+		"design": func() template.CSS { return template.CSS(file("design.css")) },
+		"mark":   func() template.HTML { return template.HTML(mark()) },
+	}).Parse(text))
+}
+
+// mark is the sign of the page of one template.
+func mark() string {
+	_, sign, _ := strings.Cut(string(file("index.html")), "<svg")
+	sign, _, _ = strings.Cut(sign, "</svg>")
+	return "<svg" + sign + "</svg>"
 }
 
 // parts are the classes of a span in the order of the page's key.
@@ -31,20 +43,21 @@ var parts = []string{"marker", "reasoning", "content", "id", "arguments", "dropp
 type (
 	pageData struct {
 		Title, Line, Version string
-		Counts               []pageCell
-		Columns, Parts       []string
+		Failed               int // templates
+		Parts                []string
 		Conclusions          []string
 		Cases                bool // there are outputs to look at
-		Suites               []pageSuite
+		Suites               []*pageSuite
 		Rules                []rule.Rule
 	}
 	pageSuite struct {
 		Name, ID string
 		Fine     bool // there is nothing to say of it
-		Cells    []pageCell
+		Worst    pageResult
+		More     int    // other results that are to be told
+		Engines  string // that the worst concerns
 		Groups   []pageGroup
 	}
-	pageCell  struct{ Text, Class, Link string }
 	pageGroup struct {
 		Name, ID string
 		Results  []pageResult
@@ -78,67 +91,45 @@ func (r *Report) HTML(w io.Writer) error {
 	r.Rules = r.Fired()
 	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version,
 		Rules: r.Rules, Parts: parts, Conclusions: r.Conclusions}
-	for status, n := range r.Counts() {
-		if n > 0 || rule.Status(status) == rule.Failed {
-			class := rule.Status(status)
-			if n == 0 {
-				class = rule.Passed
-			}
-			data.Counts = append(data.Counts,
-				pageCell{Text: fmt.Sprintf("%d %s", n, countWords[status]),
-					Class: className(class)})
-		}
-	}
 	index := map[string]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if !slices.Contains(data.Columns, res.Group) {
-			data.Columns = append(data.Columns, res.Group)
-		}
 		at, ok := index[res.Suite]
 		if !ok {
 			at = len(data.Suites)
 			index[res.Suite] = at
 			data.Suites = append(data.Suites,
-				pageSuite{Name: res.Suite, ID: fmt.Sprintf("suite-%d", at), Fine: true})
+				&pageSuite{Name: res.Suite, ID: fmt.Sprintf("suite-%d", at), Fine: true})
 		}
 		data.Suites[at].add(r, res)
 		data.Cases = data.Cases || len(res.Details) > 0
 	}
-	counts := NewMatrix(data.Columns...)
-	counts.Add(r.Results...)
-	for i := range data.Suites {
-		s := &data.Suites[i]
+	slices.SortStableFunc(data.Suites, func(a, b *pageSuite) int {
+		return cmp.Or(cmp.Compare(b.Worst.Status, a.Worst.Status),
+			cmp.Compare(b.Worst.Level(), a.Worst.Level()))
+	})
+	for _, s := range data.Suites {
+		if s.Worst.Bad() {
+			data.Failed++
+		}
 		for _, g := range s.Groups {
 			slices.SortStableFunc(g.Results, func(a, b pageResult) int {
 				return cmp.Or(cmp.Compare(b.Status, a.Status), cmp.Compare(b.Severity, a.Severity))
 			})
 		}
-		for _, column := range data.Columns {
-			c := counts.cells[[2]string{s.Name, column}]
-			cell := pageCell{Text: c.String(), Class: c.class()}
-			if g := s.group(column); g >= 0 {
-				cell.Link = s.Groups[g].ID
-			}
-			s.Cells = append(s.Cells, cell)
-		}
 	}
-	return page().Execute(w, data)
+	return Page(pageText).Execute(w, data)
 }
 
-var countWords = [...]string{"passed", "with findings", "known failures", "not judged", "failed"}
-
-// class is the worst status of a cell, as a CSS class.
-func (c *cellCount) class() string {
-	if c == nil {
-		return "none"
-	}
-	for status := rule.Failed; status > rule.Passed; status-- {
-		if c[status] > 0 {
-			return className(status)
+// enginesOf names the engines that a finding names, or all.
+func enginesOf(text string) string {
+	var named []string
+	for _, v := range view.Views() {
+		if strings.Contains(text, v.Engine) && !slices.Contains(named, v.Engine) {
+			named = append(named, v.Engine)
 		}
 	}
-	return className(rule.Passed)
+	return cmp.Or(strings.Join(named, ", "), "every engine")
 }
 
 // className is the CSS class of a status.
@@ -161,8 +152,8 @@ func (s *pageSuite) add(r *Report, res *rule.Result) {
 	}
 	p := pageResult{Result: *res, Word: strings.TrimSpace(statusWords[res.Status]),
 		Class: className(res.Status)}
-	if res.Status == rule.Found {
-		p.Word = res.Severity.String()
+	if res.Rule != "" && res.IsFinding() {
+		p.Word = res.Level().String()
 	}
 	p.Head, p.More, _ = strings.Cut(res.Text, "\n")
 	p.Declared = slices.ContainsFunc(r.Rules,
@@ -176,6 +167,15 @@ func (s *pageSuite) add(r *Report, res *rule.Result) {
 		p.Cases = append(p.Cases, c)
 	}
 	s.Groups[at].Results = append(s.Groups[at].Results, p)
+	if res.Status == rule.Passed {
+		return
+	}
+	if s.Worst.Status != rule.Passed {
+		s.More++
+	}
+	if cmp.Or(cmp.Compare(p.Status, s.Worst.Status), cmp.Compare(p.Level(), s.Worst.Level())) > 0 {
+		s.Worst, s.Engines = p, enginesOf(p.Head)
+	}
 }
 
 // casePage is the page's view of a case.

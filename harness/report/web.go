@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -18,7 +19,7 @@ var web embed.FS
 
 // Web returns the files of the page that shows a template at work. They need an engine beside them:
 // assay.wasm.gz and Go's wasm_exec.js, or the server of `assay page`; and families.json.gz, a list
-// of [Family].
+// of families.Own.
 func Web() fs.FS {
 	files, err := fs.Sub(web, "web")
 	if err != nil {
@@ -27,10 +28,13 @@ func Web() fs.FS {
 	return files
 }
 
-// Family is an entry of families.json.gz: a template to choose from.
-type Family struct {
-	Name     string `json:"name"`
-	Template string `json:"template"`
+// file is a file of the page.
+func file(name string) []byte {
+	text, err := fs.ReadFile(Web(), name)
+	if err != nil {
+		panic(err) // the files are embedded
+	}
+	return text
 }
 
 // View holds the data of a page of one template, or of an edit: the template, and every answer that
@@ -54,14 +58,8 @@ type Asked struct {
 // HTML writes the view as one page that stands alone: it loads nothing, and its one script is named
 // by its hash.
 func (v *View) HTML(w io.Writer) error {
-	read := func(name string) []byte {
-		text, err := fs.ReadFile(Web(), name)
-		if err != nil {
-			panic(err) // the files are embedded
-		}
-		return text
-	}
-	page, style, script := read("index.html"), read("page.css"), read("page.js")
+	page, style := file("index.html"), slices.Concat(file("design.css"), file("page.css"))
+	script := slices.Concat(file("jinja.js"), file("diagram.js"), file("page.js"))
 	var data bytes.Buffer
 	// < and > are escaped, so that no text ends the element
 	if err := json.NewEncoder(&data).Encode(v); err != nil {
@@ -76,8 +74,8 @@ func (v *View) HTML(w io.Writer) error {
 		"base-uri 'none'; form-action 'none'", hash(script), hash(style))
 	for _, change := range []struct{ from, to, with string }{
 		{`content="default-src`, `">`, `content="` + policy + `">`},
-		{`<link rel="stylesheet"`, `>`, "<style>" + string(style) + "</style>"},
-		{`<script src=`, `</script>`, ""},
+		{`<link rel="stylesheet"`, `page.css">`, "<style>" + string(style) + "</style>"},
+		{`<script src=`, `</head>`, "</head>"},
 		{`</body>`, `>`, `<script type="application/json" id="answers">` + facts + "</script>\n<script>" + string(script) + "</script>\n</body>"},
 	} {
 		begin := bytes.Index(page, []byte(change.from))

@@ -126,7 +126,7 @@ func (v View) Serve(t *chattemplate.Template) *Server { return &Server{View: v, 
 // Refusal is the error of a request that the engine refuses before the template sees it.
 type Refusal struct{ Why string }
 
-func (r *Refusal) Error() string { return "the engine refuses the request: " + r.Why }
+func (r *Refusal) Error() string { return "the engine refuses the request before the template sees it: " + r.Why }
 
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
@@ -138,15 +138,26 @@ func (s *Server) Input(request ordered.Value) (chattemplate.Input, error) {
 	return d.input, err
 }
 
-// Prompt returns the prompt that the engine makes of a request. It is that of its input, and the
-// text of a last answer where the engine continues it.
-func (s *Server) Prompt(request ordered.Value) (string, error) {
+// Prompt returns the prompt that the engine makes of a request, with the input of the template. It
+// is what this renders, and the text of a last answer where the engine continues it.
+func (s *Server) Prompt(request ordered.Value) (chattemplate.Input, string, error) {
 	d, err := s.draft(request)
 	if err != nil {
-		return "", err
+		return d.input, "", err
 	}
 	text, err := s.Render(d.input)
-	return text + d.continued, err
+	return d.input, text + d.continued, err
+}
+
+// RenderNamed renders what the engine with one of the names of [Options] makes of a request.
+func RenderNamed(name string, t *chattemplate.Template, request ordered.Value) (chattemplate.Input,
+	string, error) {
+	v, ok := Named(name)
+	if !ok {
+		return chattemplate.Input{}, "", fmt.Errorf("there is no engine %q; there are %s", name,
+			strings.Join(Options(), ", "))
+	}
+	return v.Serve(t).Prompt(request)
 }
 
 // draft takes a request through the steps.

@@ -3,14 +3,13 @@ package engines
 import (
 	_ "embed"
 	"encoding/json"
-	"html/template"
 	"strings"
+
+	"github.com/goassay/assay/harness/report"
 )
 
 //go:embed page.html
 var pageText string
-
-var page = template.Must(template.New("page").Parse(pageText))
 
 // pageCell is a family in an engine, as the page shows it.
 type pageCell struct {
@@ -71,7 +70,7 @@ func (m *Matrix) HTML() string {
 		view.Tables = append(view.Tables, t)
 	}
 	var b strings.Builder
-	if err := page.Execute(&b, view); err != nil {
+	if err := report.Page(pageText).Execute(&b, view); err != nil {
 		panic("engines: page: " + err.Error()) // the template is ours
 	}
 	return b.String()

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"io/fs"
 	"maps"
@@ -22,8 +21,8 @@ import (
 	"github.com/goassay/assay/harness/diff"
 	"github.com/goassay/assay/harness/hub/storage"
 	"github.com/goassay/assay/harness/hub/survey"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/report/safefile"
-	"github.com/goassay/assay/harness/report/visible"
 )
 
 // historyFile is the file of the days, in the site's folder.
@@ -56,9 +55,6 @@ type Site struct {
 
 //go:embed page.html
 var pageText string
-
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"line": visible.Line}).
-	Parse(pageText))
 
 // tab is a page of the site.
 type tab struct {
@@ -100,6 +96,7 @@ func (s *Site) Write(ctx context.Context, files *storage.Store) error {
 		return files.Write(ctx, storage.Join(s.Folder, name), safefile.Text(text))
 	}
 	tabs := []tab{s.state(), s.families(), s.publishers(), s.findings(), s.drift(days)}
+	page := report.Page(pageText)
 	for i, t := range tabs {
 		var b bytes.Buffer
 		err := page.Execute(&b, struct {

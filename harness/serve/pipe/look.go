@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/spell"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/conversation/standard"
 )
@@ -76,6 +77,9 @@ func (s *Service) render(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.As != "" {
+		return r.renderAs(t)
+	}
 	asked, err := r.asked()
 	if err != nil {
 		return nil, err
@@ -84,7 +88,8 @@ func (s *Service) render(r *request) (any, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	answer := Prompt{Prompt: p.Text, Fitted: p.Fits, Spans: originsOf(t, asked, p.Text)}
+	answer := Prompt{Prompt: p.Text, Fitted: p.Fits,
+		Spans: originsOf(t, t.Caps().Fit(asked).Input, p.Text)}
 	if answer.Fitted == nil {
 		answer.Fitted = []string{}
 	}
@@ -92,6 +97,18 @@ func (s *Service) render(r *request) (any, error) {
 		answer.Prefill = &prefill
 	}
 	return answer, nil
+}
+
+// renderAs renders what an engine makes of the request, which [view.Options] name.
+func (r *request) renderAs(t *engine.Template) (any, error) {
+	if r.Request == nil {
+		return nil, wrong(`"as" goes with a request`)
+	}
+	in, prompt, err := view.RenderNamed(r.As, t.ChatTemplate(), *r.Request)
+	if err != nil {
+		return nil, failed("render", err)
+	}
+	return Prompt{Prompt: prompt, Fitted: []string{}, Spans: originsOf(t, in, prompt)}, nil
 }
 
 // refused is the failure of a render, or of a plan.
@@ -104,8 +121,7 @@ func refused(err error) error {
 
 // originsOf says of every byte of a prompt where it came from. A continued message is spelled by
 // the engine, not by the template: there is nothing to say of such a prompt but that it is one.
-func originsOf(t *engine.Template, r chat.Request, prompt string) []Origin {
-	in := t.Caps().Fit(r).Input
+func originsOf(t *engine.Template, in chattemplate.Input, prompt string) []Origin {
 	o, err := t.ChatTemplate().Observe(in)
 	if err != nil || o.String != prompt {
 		return []Origin{{End: len(prompt), Who: "template"}}

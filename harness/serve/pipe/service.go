@@ -121,6 +121,7 @@ type request struct {
 	Incomplete string          `json:"incomplete"`
 	Insist     bool            `json:"insist"`
 	Prefill    *string         `json:"prefill"`
+	As         string          `json:"as"` // the engine whose view of a request is rendered
 	Language   string          `json:"language"`
 	Target     string          `json:"target"`
 	IDs        []int           `json:"ids"`

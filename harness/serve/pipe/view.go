@@ -7,6 +7,7 @@ import (
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/diff"
 	"github.com/goassay/assay/harness/report"
 )
@@ -75,13 +76,18 @@ func (v *viewer) judged(j Judgement, rules []rule.Rule, more ...rule.Result) {
 	fired := &report.Report{Rules: rules, Results: append(more, j.Findings...)}
 	v.given("is", `{"op":"rules"}`, map[string]any{"rules": fired.Fired()})
 	v.given("is", `{"op":"check"}`, j)
-	for _, op := range []string{"analyze", "verify", "grammar", "coverage"} {
+	for _, op := range []string{"analyze", "verify", "grammar", "coverage", "fix"} {
 		v.ask("is", op, nil)
 	}
 	talks := v.talks("is")
 	v.given("is", `{"op":"conversations"}`, talks)
 	for _, c := range talks {
 		v.ask("is", "render", map[string]any{"request": c.Request})
+	}
+	for _, res := range j.Findings[:min(len(j.Findings), maxTalks)] {
+		if res.Request != nil {
+			v.ask("is", "render", map[string]any{"request": res.Request, "as": view.Sent})
+		}
 	}
 	var a Analyzed
 	if json.Unmarshal(v.answer("is", "analyze", nil), &a) == nil {
@@ -148,7 +154,8 @@ func pageRequest(op string, fields map[string]any) json.RawMessage {
 		Op      string `json:"op"`
 		Request any    `json:"request,omitempty"`
 		Output  any    `json:"output,omitempty"`
-	}{fields["insist"], op, fields["request"], fields["output"]})
+		As      any    `json:"as,omitempty"`
+	}{fields["insist"], op, fields["request"], fields["output"], fields["as"]})
 	if err != nil {
 		panic(err) // the fields are of this package
 	}

@@ -206,7 +206,7 @@ func (c *comparison) prompts(ctx context.Context, t template, requests []request
 	}
 	server := c.view.Serve(compiled)
 	for i, r := range requests {
-		all[i].text, all[i].err = server.Prompt(r.body)
+		_, all[i].text, all[i].err = server.Prompt(r.body)
 	}
 	return all
 }
