@@ -31,6 +31,7 @@ const types = {
   ".css": "text/css",
   ".json": "application/json",
   ".gz": "application/octet-stream",
+  ".jinja": "text/plain",
 };
 const asked = [];
 const server = createServer((request, response) => {
@@ -86,8 +87,24 @@ const accessible = async (page, where) => {
 const fits = async (page, where) => {
   const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   check(wide[0] <= wide[1], `nothing is wider than the window, ${where}: ${wide}`);
+  const cut = await clipped(page);
+  check(cut.length === 0, `no text is clipped, ${where}: ${cut}`);
 };
-const views = ["findings", "prompt", "format", "stream", "diff", "coverage"];
+const views = ["findings", "prompt", "stream", "format", "diff", "coverage"];
+// clipped are the texts that their boxes cut off, where nobody can scroll.
+const clipped = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll("body *")]
+      .filter(
+        (e) =>
+          e.offsetParent &&
+          !e.closest(".hidden, .editor, svg") &&
+          e.scrollWidth > e.clientWidth + 1 &&
+          e.clientWidth > 0 &&
+          ["hidden", "clip"].includes(getComputedStyle(e).overflowX),
+      )
+      .map((e) => e.id || e.className || e.tagName),
+  );
 const settle = (page) => page.waitForTimeout(400);
 
 const bad = readFileSync(join(WORK, "bad.jinja"), "utf8");
@@ -134,9 +151,9 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
     ),
     "the worst finding stands first",
   );
-  await page.click("#gutter .error-mark");
+  await page.click("#lines .error-mark");
   check(
-    (await page.getAttribute("#gutter .error-mark", "aria-label")).startsWith(
+    (await page.getAttribute("#lines .error-mark", "aria-label")).startsWith(
       "line 22: error A012",
     ),
     "the gutter marks the line",
@@ -162,6 +179,16 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
     /^user: messages\[0\]/.test(await page.textContent("#origin")),
     `pointing tells whose text it is: ${await page.textContent("#origin")}`,
   );
+  check(
+    (await page.locator(".bubble").count()) > 2 &&
+      (await page.inputValue(".bubble.w-user textarea")).includes("umbrella"),
+    "the example's conversation is there in bubbles",
+  );
+  await page.hover(".bubble.w-user");
+  check(
+    (await page.locator("#rendered .lit").allTextContents()).join("").includes("umbrella"),
+    "a bubble lights up its part of the prompt",
+  );
   await page.selectOption("#conversation", { label: "calls" });
   await page.waitForSelector("#rendered .w-tool");
   check(true, "another conversation has a tool's result");
@@ -169,15 +196,25 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
   await tab(page, "format");
   check(
     (await page.locator("#format svg rect").count()) > 5 &&
+      (await page.evaluate(() => {
+        const [svg, box] = [document.querySelector(".railroad"), document.getElementById("railroad")];
+        return svg.getBoundingClientRect().right <= box.getBoundingClientRect().right + 1;
+      })) &&
       (await page.textContent("#format")).includes("per_call_start"),
-    "the format has a diagram and its markers",
+    "the format has a diagram that is not cut, and its markers",
   );
   check((await page.textContent("#format")).includes("root ::="), "the format has a grammar");
   // stream
   await tab(page, "stream");
   await page.waitForSelector("#streamed pre span");
-  const whole = await page.textContent("#streamed table");
+  const whole = await page.textContent("#message");
+  check(
+    (await page.locator("#streamed .p-stop").first().textContent()) === "<|im_end|>" &&
+      (await page.locator("#streamed pre .p-dropped").count()) === 0,
+    "the end of a turn is a stop",
+  );
   check(whole.includes("get_weather") && whole.includes("Zürich"), `the sample is read: ${whole}`);
+  await page.click("#given summary");
   await page.fill(
     "#output",
     'Hi <tool_call>\n{"name": "list_notes", "arguments": {}}\n</tool_call>',
@@ -188,7 +225,7 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
   for (let i = 0; i < 10; i++) await page.keyboard.press("ArrowRight");
   check(
     (await page.textContent("#streamed")).includes("8 bytes held back"),
-    `ten bytes read: ${(await page.textContent("#streamed p")).trim()}`,
+    `ten bytes read: ${(await page.textContent("#progress")).trim()}`,
   );
   await page.screenshot({ path: `${pictures}/stream-held.png` });
   await page.uncheck("#every");
@@ -198,22 +235,25 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
   await settle(page);
   check(
     (await page.getAttribute("#at", "max")) === "3" &&
-      (await page.textContent("#streamed table")).includes("list_notes"),
+      (await page.textContent("#message")).includes("list_notes"),
     "one cut gives two pieces and the end, and the same message",
   );
   // two revisions
   await tab(page, "diff");
+  await page.click("#revision summary");
   await page.fill("#was", good);
-  await page.waitForSelector("#changes .verdict");
+  await page.waitForFunction(() =>
+    document.getElementById("changes").textContent.includes("A012 "),
+  );
   const change = await page.textContent("#changes");
   check(
-    change.includes("The edit is breaking") && change.includes("A012"),
+    change.includes("The edit breaks requests") && change.includes("A012"),
     "the edit is called breaking, and why",
   );
   await page.fill("#was", good.replaceAll("</tool_call>", "</call>"));
   await page.waitForSelector("#changes .sides");
   check(
-    (await page.locator("#changes .differs").allTextContents()).includes("tool_"),
+    (await page.locator("#changes .sides .del").allTextContents()).includes("tool_"),
     "a conversation shows the difference",
   );
   await page.screenshot({ path: `${pictures}/diff-breaking.png` });
@@ -256,7 +296,7 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
   check(true, "judges without a network");
   await context.setOffline(false);
   check(
-    asked.every((a) => a.startsWith("GET ")) && new Set(asked).size <= 8,
+    asked.every((a) => a.startsWith("GET ")) && new Set(asked).size <= 11,
     `the server was asked for the page alone: ${[...new Set(asked)]}`,
   );
   // a family, a file that is dropped
@@ -272,6 +312,11 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
   await page.dispatchEvent("body", "drop", { dataTransfer: data });
   await page.waitForFunction((text) => document.getElementById("template").value === text, bad);
   check(true, "a tokenizer_config.json that is dropped is opened");
+  check(
+    (await page.title()).includes("tokenizer_config.json") &&
+      (await page.textContent("#name")) === "tokenizer_config.json",
+    `the file's name is in the header and the title: ${await page.title()}`,
+  );
   // hostile text stays text
   await page.fill(
     "#template",
@@ -290,33 +335,118 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
 }
 
 {
-  // keyboard alone
+  // twelve tasks with the keyboard alone, on the example
   const { context, page } = await fresh();
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(home);
-  await page.waitForFunction(() => performance.getEntriesByName("ready").length > 0);
-  await page.keyboard.press("Tab");
+  await page.waitForFunction(() => document.documentElement.dataset.judged);
+  const paint = await page.evaluate(
+    () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+  );
+  check(paint < 200 * slack, `first content after ${Math.round(paint)} ms; the bar is 200`);
+  const key = (...keys) => keys.reduce((p, k) => p.then(() => page.keyboard.press(k)), Promise.resolve());
+  // reach presses Tab, or Shift+Tab, until an element has the focus.
+  const reach = async (selector, by = "Tab") => {
+    for (let i = 0; i < 80; i++) {
+      if (await page.evaluate((s) => document.activeElement.matches(s), selector)) return true;
+      await page.keyboard.press(by);
+    }
+    check(false, `${selector} cannot be reached by ${by}`);
+  };
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  const task = (ok, text) => check(ok, `by keyboard: ${text}`);
+  await key("Tab");
   check(
     (await page.evaluate(() => document.activeElement.className)) === "skip",
     "the first stop is the way past the source",
   );
-  await page.focus("#tab-findings");
-  await page.keyboard.press("ArrowRight");
-  check(
-    (await page.evaluate(() => document.activeElement.id)) === "tab-prompt" &&
-      (await page.isVisible("#prompt")),
-    "arrows go through the views",
+  // find the error, and copy its patch
+  await reach(".finding.error .head button");
+  await key("Enter");
+  task(
+    (await page.evaluate(() => {
+      const a = document.getElementById("template");
+      return a.value.slice(a.selectionStart, a.selectionEnd);
+    })) === "        {{- '<|im_start|>assistant\\n' + message.content }}",
+    "find the error",
   );
-  await page.keyboard.press("End");
-  check(
-    !(await page.evaluate(() => document.getElementById("coverage").hidden)),
-    "End goes to the last one",
+  await reach(".finding.error .bar button:nth-of-type(2)");
+  await key("Enter");
+  await settle(page);
+  task((await copied()).includes("+        {{- '<|im_start|>assistant\\n' + (mess"), "copy the patch");
+  // filter, apply, see the prompt change
+  await reach("#only-note", "Shift+Tab");
+  await key("Space");
+  task((await page.locator(".finding.note").count()) === 4, "filter findings");
+  await reach(".apply");
+  await key("Enter");
+  await page.waitForSelector("#patched .ins");
+  task((await page.inputValue("#template")).includes("(message.content or '')"), "apply the patch");
+  task(
+    (await page.textContent("#patched")).includes("ends in an error") &&
+      (await page.evaluate(() => document.activeElement.textContent)) === "Undo",
+    "see the prompt change",
   );
+  await accessible(page, "a patch that is applied");
+  await page.screenshot({ path: `${pictures}/patched.png` });
+  await page.waitForFunction(() => /^Passed/.test(document.getElementById("verdict").textContent));
+  // edit a bubble, add a message
+  await reach("[role=tab][aria-selected=true]", "Shift+Tab");
+  await key("ArrowRight");
+  task(await page.isVisible("#prompt"), "switch the view");
+  await reach(".bubble.w-user textarea");
+  await key("End");
+  await page.keyboard.type(" Or a hat?");
+  await page.waitForFunction(() => document.getElementById("rendered").textContent.includes("hat?"));
+  task(true, "edit a bubble");
+  await reach("#add");
+  await key("Enter");
+  await page.keyboard.type("And tomorrow?");
+  await page.waitForFunction(() =>
+    document.getElementById("rendered").textContent.includes("And tomorrow?"),
+  );
+  task(true, "add a message");
+  // stream an answer, compare two revisions
+  await reach("[role=tab][aria-selected=true]", "Shift+Tab");
+  await key("ArrowRight");
+  await page.waitForSelector("#streamed pre span");
+  await reach("#play");
+  await key("Space");
+  await page.waitForFunction(() => Number(document.getElementById("at").value) < 100);
+  await page.waitForFunction(() => document.getElementById("at").value === document.getElementById("at").max);
+  task((await page.textContent("#message")).includes("get_weather"), "stream an answer");
+  await reach("[role=tab][aria-selected=true]", "Shift+Tab");
+  await key("ArrowRight", "ArrowRight");
+  await page.waitForFunction(() => /The edit/.test(document.getElementById("changes").textContent));
+  task((await page.textContent("#changes")).includes("safe"), "compare two revisions");
+  // the divider, the theme, a link, a file
+  await reach("#divider", "Shift+Tab");
+  await key("ArrowRight");
+  check((await page.getAttribute("#divider", "aria-valuenow")) === "48", "the divider moves by keys");
+  await reach("#theme", "Shift+Tab");
+  await key("Enter", "Enter");
+  task(
+    (await page.evaluate(() => document.documentElement.style.colorScheme)) === "dark",
+    "switch the theme",
+  );
+  await reach("#share", "Shift+Tab");
+  await key("Enter");
+  await page.waitForFunction(() => location.hash.length > 10);
+  await settle(page);
+  task((await copied()) === page.url(), "share a link");
+  await reach("#open", "Shift+Tab");
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), key("Enter")]);
+  await chooser.setFiles(join(WORK, "bad.jinja"));
+  await page.waitForFunction(() => document.getElementById("name").textContent === "bad.jinja");
+  task((await page.inputValue("#template")) === bad, "open a file");
   await context.close();
 }
 
 for (const [name, options] of [
   ["phone", { viewport: { width: 390, height: 844 } }],
+  ["tablet", { viewport: { width: 768, height: 1024 } }],
   ["dark", { colorScheme: "dark" }],
+  ["wide", { viewport: { width: 1440, height: 900 }, colorScheme: "dark" }],
 ]) {
   const { context, page } = await fresh(options);
   await page.goto(home);

@@ -25,15 +25,15 @@ func Page(text string) *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"line": visible.Line, "text": visible.Text,
 		"design": func() template.CSS { return template.CSS(file("design.css")) },
-		"mark":   func() template.HTML { return template.HTML(mark()) },
+		"mark":   mark,
 	}).Parse(text))
 }
 
 // mark is the sign of the page of one template.
-func mark() string {
+func mark() template.HTML {
 	_, sign, _ := strings.Cut(string(file("index.html")), "<svg")
 	sign, _, _ = strings.Cut(sign, "</svg>")
-	return "<svg" + sign + "</svg>"
+	return template.HTML("<svg" + sign + "</svg>")
 }
 
 // parts are the classes of a span in the order of the page's key.
