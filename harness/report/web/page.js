@@ -366,7 +366,7 @@
         of.length < engines.length ? element("span", { class: "dim" }, of.join(", ")) : "",
         line ? button(`Line ${line}`, () => goTo(line), "plain") : "",
       ),
-      element("h3", {}, shown(head)),
+      element("h2", {}, shown(head)),
       f.place.excerpt ? excerptOf(f, number) : "",
       facts(help >= 0 ? more.slice(0, help) : more),
       lines.length
