@@ -472,6 +472,7 @@ for (const [name, options] of [
   const { context, page } = await fresh(options);
   await page.goto(home);
   await page.waitForFunction(() => performance.getEntriesByName("ready").length > 0);
+  if (await page.isVisible("#tab-source")) await tab(page, "source");
   await page.fill("#template", bad);
   await judged(page);
   await page.evaluate((text) => {

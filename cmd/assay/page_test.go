@@ -33,7 +33,7 @@ func TestPageHandler(t *testing.T) {
 		code                          int
 		want                          string
 	}{
-		{"GET", host, "/", "", "", http.StatusOK, "<h1>Assay</h1>"},
+		{"GET", host, "/", "", "", http.StatusOK, "<title>Assay: a chat template at work</title>"},
 		{"GET", host, "/page.js", "", "", http.StatusOK, "use strict"},
 		{"GET", host, "/families.json.gz", "", "", http.StatusOK, "\x1f\x8b"},
 		{"GET", host, "/../commands.go", "", "", http.StatusBadRequest, ""},
