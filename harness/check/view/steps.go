@@ -15,7 +15,7 @@ type draft struct {
 	messages  []ordered.Value
 	variables []ordered.Member   // of the template, but messages
 	input     chattemplate.Input // when all is done
-	continued string             // the text of a last answer that the engine lets the model go on with
+	continued string             // text that the engine appends
 }
 
 func (d *draft) get(name string) ordered.Value {

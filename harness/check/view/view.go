@@ -44,8 +44,8 @@ type View struct {
 // Views returns the views in the order in which findings name them.
 func Views() []View { return views }
 
-// Neutral returns the input of a template with what all engines agree on: arguments are objects, and
-// reasoning has every name under which a template may read it.
+// Neutral returns the input of a template with what all engines agree on: arguments are objects,
+// and reasoning has every name under which a template may read it.
 func Neutral(request ordered.Value) chattemplate.Input {
 	in, _ := neutral.Serve(nil).Input(request) // its steps look at no template, and refuse nothing
 	return in

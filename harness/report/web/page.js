@@ -304,7 +304,7 @@
   const filter = { hidden: new Set(["note"]), engine: "" };
   const patchOf = (f) => {
     const head = (f.text || "").split("\n")[0];
-    return patches.findIndex((p) => p.gone.some((g) => g.rule === f.rule && g.text === head));
+    return patches.findIndex((p) => p.findings.some((g) => g.rule === f.rule && g.text === head));
   };
   const changed = (diff) =>
     diff.split("\n").filter((l) => /^[-+]/.test(l) && !/^(---|\+\+\+) /.test(l));
