@@ -386,26 +386,15 @@ func llamaLast(d *draft) error {
 	return nil
 }
 
-// llamaContent makes content a text where it has media or the template takes no parts, and parts
-// where it takes nothing else.
+// llamaContent makes content in parts a text where the template takes none. Whether the model reads
+// pictures is not to be seen in a template: it is taken for one that does not.
 func llamaContent(d *draft, m ordered.Value) (ordered.Value, error) {
 	content := m.At("content")
-	if content.Kind() != ordered.Array {
-		return m, nil
+	if slices.ContainsFunc(content.Items(), isMedia) {
+		return m, refuse("the model takes no pictures")
 	}
-	var text strings.Builder
-	media, between := false, ""
-	for _, part := range content.Items() {
-		if isMedia(part) {
-			text.WriteString("<__media__>")
-			media, between = true, ""
-			continue
-		}
-		text.WriteString(between + part.At("text").Text())
-		between = "\n"
-	}
-	if media || !d.look().readsParts {
-		return m.With("content", ordered.Str(text.String())), nil
+	if content.Kind() == ordered.Array && !d.look().readsParts {
+		return m.With("content", joined(content.Items(), "\n")), nil
 	}
 	return m, nil
 }

@@ -126,7 +126,9 @@ func (v View) Serve(t *chattemplate.Template) *Server { return &Server{View: v, 
 // Refusal is the error of a request that the engine refuses before the template sees it.
 type Refusal struct{ Why string }
 
-func (r *Refusal) Error() string { return "the engine refuses the request before the template sees it: " + r.Why }
+func (r *Refusal) Error() string {
+	return "the engine refuses the request before the template sees it: " + r.Why
+}
 
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
