@@ -61,9 +61,9 @@ type Spelling struct {
 	Unlike ordered.Value
 }
 
-// WithTextArguments returns a request as it goes to a server: the arguments of calls are JSON text.
-func WithTextArguments(request ordered.Value) ordered.Value {
-	messages := slices.Clone(request.At("messages").Items())
+// TextArguments returns messages as they go to a server: the arguments of calls are JSON text.
+func TextArguments(messages []ordered.Value) []ordered.Value {
+	messages = slices.Clone(messages)
 	for i, m := range messages {
 		calls := slices.Clone(m.At("tool_calls").Items())
 		for j, c := range calls {
@@ -77,7 +77,20 @@ func WithTextArguments(request ordered.Value) ordered.Value {
 			messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
 		}
 	}
-	return request.With("messages", ordered.ArrayOf(messages...))
+	return messages
+}
+
+// InParts returns messages whose content is a list with a part of text where it was one.
+func InParts(messages []ordered.Value) []ordered.Value {
+	messages = slices.Clone(messages)
+	for i, m := range messages {
+		if content := m.At("content"); content.Kind() == ordered.String {
+			messages[i] = m.With("content", ordered.ArrayOf(ordered.ObjectOf(
+				ordered.MemberOf("type", ordered.Str("text")),
+				ordered.MemberOf("text", content))))
+		}
+	}
+	return messages
 }
 
 // Plain returns the conversations that the spellings change, each with a description, the shortest

@@ -171,7 +171,7 @@ func (j *judge) plain(s sent.Spelling) []Fault {
 			renders = true
 		} else if got.err == errRefused {
 			continue
-		} else if f, _ := compare(s, result{}, got); f.Kind == Crashed {
+		} else if f, _ := compare(s, result{}, got); f.Kind == Crashed && !otherForm(v, in) {
 			f.Input = in
 			faults = join(faults, f, s, v.View)
 		}
@@ -180,6 +180,19 @@ func (j *judge) plain(s sent.Spelling) []Fault {
 		return nil // it is no matter of views
 	}
 	return faults
+}
+
+// otherForm reports whether a template that fails on an input takes it with arguments that are
+// text, or with content in parts: it takes one form alone then, which A036 and A200 say.
+func otherForm(v *view.Server, in chattemplate.Input) bool {
+	for _, form := range []func([]ordered.Value) []ordered.Value{sent.TextArguments, sent.InParts} {
+		other := in
+		other.Messages = form(in.Messages)
+		if _, err := v.Render(other); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // join adds a fault to those of a spelling: the same in another view is the same fault.
@@ -245,7 +258,8 @@ const described = "How far ahead to look."
 // render renders a request in a view.
 func (j *judge) render(v *view.Server, request ordered.Value) (chattemplate.Input, result) {
 	if v.IsServer() {
-		request = sent.WithTextArguments(request)
+		request = request.With("messages",
+			ordered.ArrayOf(sent.TextArguments(request.At("messages").Items())...))
 	}
 	in, err := v.Input(request)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // reaches the prompt.
 var TextBesideCallDropped = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A132", Name: "text-beside-call-dropped", Severity: rule.Note, Harm: rule.Lost,
+		ID: "A132", Name: "text-beside-call-dropped", Severity: rule.Warning, Harm: rule.Lost,
 		Short: "The text of a message that has calls as well never reaches the prompt.",
 		Damage: "The model told the user something before it called a tool, and does not see it: " +
 			"it says so again, or loses its plan.",
