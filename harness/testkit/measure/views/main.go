@@ -43,14 +43,17 @@ func main() {
 	}
 }
 
-// programs are the programs of the views, and the release that each runs.
-var programs = []struct{ view, program, release string }{
-	{"transformers", "transformers", "5.23.0"},
-	{"transformers before 5.23", "transformers", "5.7.0"},
-	{"vLLM", "vllm", "0.33.0"},
-	{"SGLang", "sglang", "0.5.23"},
-	{"mlx-lm", "mlx-lm", "0.32.2"},
-	{"llama.cpp", "llama.cpp", "0.5.0"},
+// programs are the programs of the views with their arguments, and the release that each runs.
+var programs = []struct {
+	view, program, release string
+	arguments              []string
+}{
+	{"transformers", "transformers", "5.23.0", nil},
+	{"transformers before 5.23", "transformers", "5.7.0", []string{"5.7.0"}},
+	{"vLLM", "vllm", "0.33.0", nil},
+	{"SGLang", "sglang", "0.5.23", nil},
+	{"mlx-lm", "mlx-lm", "0.32.2", nil},
+	{"llama.cpp", "llama.cpp", "0.5.0", nil},
 }
 
 func run(ctx context.Context, paths []string, engine, page, date string) error {
@@ -73,7 +76,7 @@ func run(ctx context.Context, paths []string, engine, page, date string) error {
 		}
 		c := &comparison{engine: p.program + " " + p.release}
 		c.view, _ = view.Named(strings.ToLower(strings.ReplaceAll(p.view, " ", "-")))
-		if err := c.run(ctx, p.program, p.release, templates, requests); err != nil {
+		if err := c.run(ctx, p.program, p.arguments, templates, requests); err != nil {
 			return fmt.Errorf("%s: %w", c.engine, err)
 		}
 		fmt.Println(c)
@@ -135,10 +138,10 @@ type comparison struct {
 }
 
 // run puts all requests to the engine's program and to the view.
-func (c *comparison) run(ctx context.Context, program, release string, templates []template,
-	requests []request) error {
+func (c *comparison) run(ctx context.Context, program string, arguments []string,
+	templates []template, requests []request) error {
 	c.different = map[string][]string{}
-	command := exec.CommandContext(ctx, "ci/engines/"+program+"/view", release)
+	command := exec.CommandContext(ctx, "ci/engines/"+program+"/view", arguments...)
 	in, err := command.StdinPipe()
 	if err != nil {
 		return err
