@@ -139,7 +139,7 @@ func TestForms(t *testing.T) {
 	r.Conclusions = []string{"gate: <a>: accepted"}
 	expect(t, text(t, r.HTML), "<li>gate: &lt;a&gt;: accepted</li>")
 	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, rule.Note, 0) }), "* gate: &lt;a&gt;: accepted\n\n| | item", "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
-	expect(t, text(t, r.HTML), "<title>Assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
+	expect(t, text(t, r.HTML), "<title>Assay check: 2 passed", ">error<", "it, broke: 100% &lt;b&gt;", `id="A001"`)
 	m := report.NewMatrix("lint", "verify")
 	m.Add(r.Results...)
 	expect(t, m.String(), "template  lint    verify\na.jinja   1 FAIL  1 "+

@@ -19,6 +19,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,13 +125,13 @@ type Server struct {
 func (v View) Serve(t *chattemplate.Template) *Server { return &Server{View: v, t: t} }
 
 // Refusal is the error of a request that the engine refuses before the template sees it.
-type Refusal struct{ Why string }
+type Refusal struct{ Engine, Why string }
 
 func (r *Refusal) Error() string {
-	return "the engine refuses the request before the template sees it: " + r.Why
+	return r.Engine + " refuses the request before the template sees it: " + r.Why
 }
 
-func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) error { return &Refusal{Why: fmt.Sprintf(format, args...)} }
 
 // Input returns the input that the engine gives to the template for a request, the body of a
 // request of chat completions. Where the body does not say whether an answer is asked for, it is
@@ -178,6 +179,9 @@ func (s *Server) draft(request ordered.Value) (*draft, error) {
 	}
 	for _, step := range s.steps {
 		if err := step(d); err != nil {
+			if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+				refusal.Engine = s.String()
+			}
 			return d, err
 		}
 	}
