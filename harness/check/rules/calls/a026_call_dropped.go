@@ -29,14 +29,20 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 	}
 	turn := sample.CallTurnOf
 	with := func(calls ...ordered.Value) (probe.Rendering, error) {
-		return s.Fitted(sample.Talk(sample.User, turn(calls...)), false, false)
+		return s.Fitted(sample.Talk(sample.User, turn(calls...), sample.Result, sample.LaterResult,
+			sample.LaterUser), false, false)
 	}
-	if one, err := with(sample.Call); err == nil && !one.Has("get_weather") {
+	one, err1 := s.Fitted(sample.Talk(sample.User, turn(sample.Call), sample.Result,
+		sample.LaterUser), false, false)
+	if err1 == nil && !one.Has("get_weather") {
 		turn = func(calls ...ordered.Value) ordered.Value { // beside a text it is lost (A062)
 			return sample.CallTurnOf(calls...).With("content", ordered.Value{})
 		}
 	}
 	prompt, err := with(sample.Call, sample.LaterCall)
+	if err != nil && err1 != nil {
+		return // it is no matter of how many there are
+	}
 	if err != nil {
 		find(probe.Nowhere.Shown(prompt.In), "an answer with two calls is refused: %w", err)
 		return

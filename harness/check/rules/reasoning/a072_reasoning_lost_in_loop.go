@@ -44,7 +44,13 @@ func checkLoopReasoning(s *probe.Subject, find probe.Finder) {
 // findContrast reports reasoning that is lost, beside some that is kept.
 func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 	path := fmt.Sprintf("messages[%d].reasoning_content", lost.Message)
-	find(lost.In.Lost(path, lost.Text), "the reasoning of message %d, %s, is dropped, and that of "+
-		"message %d, %s, is kept in another request\nrequest: %s\nthe other: %s",
-		lost.Message+1, lost.Stage, kept.Message+1, kept.Stage, lost.In.Name, kept.In.Name)
+	happens := fmt.Sprintf("the reasoning of %s is dropped in one request and kept in another",
+		lost.Stage)
+	if kept.Stage != lost.Stage {
+		happens = fmt.Sprintf("the reasoning of %s is dropped, and that of %s is kept", lost.Stage,
+			kept.Stage)
+	}
+	find(lost.In.Lost(path, lost.Text), "%s\ndropped: that of message %d in: %s\n"+
+		"kept: that of message %d in: %s", happens, lost.Message+1, lost.In.Name, kept.Message+1,
+		kept.In.Name)
 }

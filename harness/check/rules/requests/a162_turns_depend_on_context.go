@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation/sent"
+	"github.com/goassay/assay/harness/report"
 )
 
 // TurnsDependOnContext is the rule A162: the turns of a conversation are written otherwise where
@@ -39,10 +40,10 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 		}) {
 			continue
 		}
-		f := c.faults[0]
-		find(c.at, "with %s, the messages after the first question are written otherwise "+
-			"(%s)\n%s\n%s",
-			f.In.Name, view.Names(f.Views), excerpts(f), c.others())
+		f := c.faults[0] // which of the two is right cannot be told
+		find(c.at, "with %s, the messages after the first question are written otherwise than "+
+			"without (%s)\nwith:    %s\nwithout: %s\n%s", f.In.Name, view.Names(f.Views),
+			report.Quote(f.Got, f.Off), report.Quote(f.Want, f.WantOff), c.others())
 	}
 }
 
