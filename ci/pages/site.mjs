@@ -255,7 +255,7 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
     [...document.querySelectorAll("#changes .ins")].some((e) => e.textContent === "tool_"),
   );
   check(
-    (await page.locator("#changes .sides .del").allTextContents()).includes("tool_"),
+    (await page.locator("#changes .sides .ins").allTextContents()).includes("tool_"),
     "a conversation shows the difference",
   );
   await page.screenshot({ path: `${pictures}/diff-breaking.png` });
