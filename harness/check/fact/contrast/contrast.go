@@ -244,11 +244,5 @@ func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) *prompts.
 	}
 	p := prompts.Look(s, in)
 	p.Name = conversation.Told(chat.Request{Messages: messages})
-	for _, m := range messages { // a call tells of its content only where it has a text
-		if content, ok := m.Get("content"); ok && content.IsNull() {
-			p.Name += "; the content of the call is null"
-			break
-		}
-	}
 	return p
 }

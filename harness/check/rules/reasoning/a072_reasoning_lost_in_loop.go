@@ -51,6 +51,15 @@ func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 			kept.Stage)
 	}
 	find(lost.In.Lost(path, lost.Text), "%s\ndropped: that of message %d in: %s\n"+
-		"kept: that of message %d in: %s", happens, lost.Message+1, lost.In.Name, kept.Message+1,
-		kept.In.Name)
+		"kept: that of message %d in: %s", happens, lost.Message+1, told(lost), kept.Message+1,
+		told(kept))
+}
+
+// told is the conversation of a leaf in words. Those do not tell null content from an empty text.
+func told(l contrast.Leaf) string {
+	content, there := l.In.In.Messages[l.Message].Get("content")
+	if there && content.IsNull() {
+		return l.In.Name + "; its content is null"
+	}
+	return l.In.Name
 }
