@@ -21,13 +21,14 @@ const (
 // and of those the last. Where there is none, it is the place that shows the damage, which else
 // stands beside it.
 func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
-	return r.causeFor("", damage, mended)
+	return r.causeBut(nil, damage, mended)
 }
 
-// causeFor is the cause of what befalls a message with a role; "": with any. There a condition that
-// only asks who speaks is none: the branch of the role is wrong.
-func (r Rendering) causeFor(role string, damage Where, mended func(prompt string) bool) Where {
-	if site := r.decision(role, mended); site >= 0 {
+// causeBut is the cause that is none of some conditions, which are told by their places; nil: it
+// may be any.
+func (r Rendering) causeBut(but func(condition int) bool, damage Where,
+	mended func(prompt string) bool) Where {
+	if site := r.decision(but, mended); site >= 0 {
 		return Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("written", damage)
 	}
 	return damage
@@ -46,12 +47,12 @@ func (r Rendering) Instead(at int, want string, damage Where) Where {
 }
 
 // decision returns the site of that condition, an index of the template's sites; -1: there is none.
-func (r Rendering) decision(role string, mended func(prompt string) bool) int {
+func (r Rendering) decision(but func(condition int) bool, mended func(prompt string) bool) int {
 	best, least, written := -1, 0, 0
 	if r.Program == nil || mended(r.Text) {
 		return best
 	}
-	sites, extents := r.Program.Sites(), flow.NewExtents(r.Program.Source)
+	sites := r.Program.Sites()
 	for turn := 1; turn <= mostTurned && written <= mostWritten; turn++ {
 		c := jinja.Coverage{Turn: turn}
 		prompt, err := r.Program.Cover(r.In, &c, nil)
@@ -59,8 +60,7 @@ func (r Rendering) decision(role string, mended func(prompt string) bool) int {
 			break
 		}
 		written += len(prompt)
-		if err != nil || !mended(prompt) ||
-			role != "" && extents.Chooses(sites[c.Turned].Test, role) {
+		if err != nil || !mended(prompt) || but != nil && but(sites[c.Turned].Test) {
 			continue
 		}
 		if size := change(r.Text, prompt); best < 0 || size <= least {
@@ -89,11 +89,12 @@ func (r Rendering) Lost(path, text string) Where {
 	if pos, ok := trace.Nearest(path); ok {
 		near = Offset(pos)
 	}
-	if first, ok := flow.NewExtents(r.Program.Source).Chain(near.Off()); ok {
+	extents := flow.NewExtents(r.Program.Source)
+	if first, ok := extents.Chain(near.Off()); ok {
 		near = Offset(first)
 	}
 	near = near.Shown(r.In)
-	if off, ok := r.narrowed(trace, path); ok {
+	if off, ok := r.narrowed(extents, trace, path); ok {
 		return Offset(off).Shown(r.In)
 	}
 	role := ""
@@ -102,14 +103,17 @@ func (r Rendering) Lost(path, text string) Where {
 			role = m.At("role").Text()
 		}
 	}
-	at := r.causeFor(role, near, func(prompt string) bool { return strings.Contains(prompt, text) })
+	// A condition that only asks who speaks is no cause: the branch of the role is wrong.
+	choice := func(condition int) bool { return role != "" && extents.Chooses(condition, role) }
+	at := r.causeBut(choice, near,
+		func(prompt string) bool { return strings.Contains(prompt, text) })
 	at.also = 0 // where it was looked at tells nothing
 	return at
 }
 
 // narrowed returns where the template takes a part of a list that lacks the item at a path, or the
 // item around it, and looks at it nowhere else.
-func (r Rendering) narrowed(trace *jinja.Trace, path string) (int, bool) {
+func (r Rendering) narrowed(extents *flow.Extents, trace *jinja.Trace, path string) (int, bool) {
 	for i, c := range path {
 		if c != '[' {
 			continue
@@ -118,7 +122,7 @@ func (r Rendering) narrowed(trace *jinja.Trace, path string) (int, bool) {
 		if looked(trace, path[:end]) || !looked(trace, list) {
 			continue
 		}
-		return flow.NewExtents(r.Program.Source).Narrowing(places(trace, func(name string) bool {
+		return extents.Narrowing(places(trace, func(name string) bool {
 			return name == list || strings.HasPrefix(name, list+"[")
 		}))
 	}

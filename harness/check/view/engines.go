@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -27,22 +28,22 @@ var views = []View{
 	{Engine: "transformers", Releases: "before 5.23", Immutable: true,
 		steps: []step{noMessages, nullVariables("tools", "documents")}},
 	{Engine: "vLLM", Immutable: true, ParsesArguments: true, steps: []step{
-		refusesNull("name"), vllmRefuses,
+		refusesNull("name"), vllmRefuses, each(openAIParts),
 		each(vllmReasoning, vllmContent, call(vllmCall), parsed(objectOrEmpty),
 			rebuilt(dropNoCalls), vllmKept),
 		vllmDevelopers, vllmVariables, nullVariables("tools", "documents")}},
 	{Engine: "SGLang", Immutable: true, ParsesArguments: true, steps: []step{
-		sglangRefuses,
+		noMessages, sglangRefuses, each(openAIParts),
 		each(sglangKept, rebuilt(emptyContent), call(sglangCall), parsed(object),
 			rebuilt(dropNull), sglangContent),
 		sglangLast, sglangVariables, nullVariables("tools", "documents"), asksAlways}},
 	{Engine: "mlx-lm", Immutable: true, ParsesArguments: true, steps: []step{
-		each(mlxContent, parsed(jsonUnlessEmpty), rebuilt(dropNull),
+		each(noMedia, mlxContent, parsed(jsonUnlessEmpty), rebuilt(dropNull),
 			rebuilt(aliases("reasoning_content", "thinking"))),
 		noEmptyTools, mlxVariables, asksAlways}},
 	{Engine: "llama.cpp", ParsesArguments: true, steps: []step{
 		refusesNull("name", "reasoning_content"), llamaLast,
-		each(rebuilt(dropNull), rebuilt(emptyContent), llamaContent, rebuilt(dropNoCalls),
+		each(rebuilt(dropNull), rebuilt(emptyContent), noMedia, llamaContent, rebuilt(dropNoCalls),
 			llamaArguments, rebuilt(keeps(llamaMembers...)), llamaDeveloper),
 		llamaSystem, llamaVariables}},
 }
@@ -65,14 +66,27 @@ func vllmRefuses(d *draft) error {
 		if m.At("content").IsNull() && role != "assistant" {
 			return refuse("the content of a message of %s is null", role)
 		}
-		for _, part := range m.At("content").Items() {
-			kind := part.At("type").Text()
-			if kind == "" || kind == "image" || kind == "audio" || kind == "video" {
-				return refuse("a part has the type %q", kind)
-			}
-		}
 	}
 	return nil
+}
+
+// openAIParts refuses parts of types that OpenAI does not have.
+func openAIParts(_ *draft, m ordered.Value) (ordered.Value, error) {
+	for _, part := range m.At("content").Items() {
+		switch kind := part.At("type").Text(); kind {
+		case "", "image", "audio", "video":
+			return m, refuse("a part has the type %q", kind)
+		}
+	}
+	return m, nil
+}
+
+// noMedia refuses parts that are no text, as a model does that reads nothing else.
+func noMedia(_ *draft, m ordered.Value) (ordered.Value, error) {
+	if slices.ContainsFunc(m.At("content").Items(), isMedia) {
+		return m, refuse("the model takes no pictures")
+	}
+	return m, nil
 }
 
 // vllmReasoning gives the reasoning the names that templates read.
@@ -99,7 +113,7 @@ func vllmContent(d *draft, m ordered.Value) (ordered.Value, error) {
 	case m.At("role").Text() == "tool" && content.Kind() == ordered.String:
 		return m, nil
 	case !d.look().loopsContent && !onlyText:
-		return m, refuse("the model takes no pictures")
+		return noMedia(d, m)
 	case !d.look().loopsContent:
 		all := slices.DeleteFunc(texts(parts), func(s string) bool { return s == "" })
 		if content.Kind() == ordered.String {
@@ -107,8 +121,7 @@ func vllmContent(d *draft, m ordered.Value) (ordered.Value, error) {
 		}
 		return m.With("content", ordered.Str(strings.Join(all, "\n"))), nil
 	case content.Kind() == ordered.String:
-		parts = []ordered.Value{ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")),
-			ordered.MemberOf("text", content))}
+		parts = []ordered.Value{chat.TextPart(content)}
 	default:
 		parts = slices.Clone(parts)
 		for i, part := range parts {
@@ -206,11 +219,9 @@ func vllmVariables(d *draft) error {
 		d.effort(effort, "enable_thinking")
 	}
 	return d.tools(func(tool ordered.Value) ordered.Value {
-		f := tool.At("function")
+		f := keeps("name", "description", "parameters", "strict")(tool.At("function"))
 		return ordered.ObjectOf(ordered.MemberOf("type", tool.At("type")),
-			ordered.MemberOf("function", withNull(first(keeps("name", "description",
-				"parameters", "strict")(f), "name", "description", "parameters"),
-				"description", "parameters")))
+			ordered.MemberOf("function", withNull(f, "description", "parameters")))
 	})
 }
 
@@ -255,12 +266,6 @@ func sglangRefuses(d *draft) error {
 		if content, ok := m.Get("content"); role == "user" && (!ok || content.IsNull()) {
 			return refuse("the content of a question is null")
 		}
-		for _, part := range m.At("content").Items() {
-			kind := part.At("type").Text()
-			if kind == "" || kind == "image" || kind == "audio" || kind == "video" {
-				return refuse("a part has the type %q", kind)
-			}
-		}
 	}
 	return nil
 }
@@ -292,7 +297,7 @@ func sglangContent(d *draft, m ordered.Value) (ordered.Value, error) {
 	parts := slices.Clone(content.Items())
 	onlyText := !slices.ContainsFunc(parts, isMedia)
 	if !d.look().loopsPlainly && !onlyText {
-		return m, refuse("the model takes no pictures")
+		return noMedia(d, m)
 	}
 	if !d.look().loopsPlainly || m.At("role").Text() == "tool" && onlyText {
 		return m.With("content", joined(parts, " ")), nil
@@ -310,9 +315,6 @@ func sglangContent(d *draft, m ordered.Value) (ordered.Value, error) {
 // sglangLast makes a last message that is the model's own the user's.
 func sglangLast(d *draft) error {
 	n := len(d.messages) - 1
-	if n < 0 {
-		return refuse("it has no message")
-	}
 	m := d.messages[n]
 	if m.At("role").Text() == "assistant" && m.At("content").Kind() == ordered.String {
 		d.messages[n] = ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
@@ -341,9 +343,6 @@ func sglangVariables(d *draft) error {
 // mlxContent makes content a text.
 func mlxContent(_ *draft, m ordered.Value) (ordered.Value, error) {
 	content := m.At("content")
-	if slices.ContainsFunc(content.Items(), isMedia) {
-		return m, refuse("the model takes no pictures")
-	}
 	if content.Kind() == ordered.Array {
 		return m.With("content", joined(content.Items(), "")), nil
 	}
@@ -390,9 +389,6 @@ func llamaLast(d *draft) error {
 // pictures is not to be seen in a template: it is taken for one that does not.
 func llamaContent(d *draft, m ordered.Value) (ordered.Value, error) {
 	content := m.At("content")
-	if slices.ContainsFunc(content.Items(), isMedia) {
-		return m, refuse("the model takes no pictures")
-	}
 	if content.Kind() == ordered.Array && !d.look().readsParts {
 		return m.With("content", joined(content.Items(), "\n")), nil
 	}

@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -85,9 +86,7 @@ func InParts(messages []ordered.Value) []ordered.Value {
 	messages = slices.Clone(messages)
 	for i, m := range messages {
 		if content := m.At("content"); content.Kind() == ordered.String {
-			messages[i] = m.With("content", ordered.ArrayOf(ordered.ObjectOf(
-				ordered.MemberOf("type", ordered.Str("text")),
-				ordered.MemberOf("text", content))))
+			messages[i] = m.With("content", ordered.ArrayOf(chat.TextPart(content)))
 		}
 	}
 	return messages

@@ -43,15 +43,16 @@ func main() {
 	}
 }
 
-// programs are the programs of the views with their arguments, and the release that each runs.
+// programs are the programs of the views, by the names of [view.Options], with their arguments and
+// the release that each runs.
 var programs = []struct {
 	view, program, release string
 	arguments              []string
 }{
 	{"transformers", "transformers", "5.23.0", nil},
-	{"transformers before 5.23", "transformers", "5.7.0", []string{"5.7.0"}},
-	{"vLLM", "vllm", "0.33.0", nil},
-	{"SGLang", "sglang", "0.5.23", nil},
+	{"transformers-before-5.23", "transformers", "5.7.0", []string{"5.7.0"}},
+	{"vllm", "vllm", "0.33.0", nil},
+	{"sglang", "sglang", "0.5.23", nil},
 	{"mlx-lm", "mlx-lm", "0.32.2", nil},
 	{"llama.cpp", "llama.cpp", "0.5.0", nil},
 }
@@ -75,7 +76,7 @@ func run(ctx context.Context, paths []string, engine, page, date string) error {
 			continue
 		}
 		c := &comparison{engine: p.program + " " + p.release}
-		c.view, _ = view.Named(strings.ToLower(strings.ReplaceAll(p.view, " ", "-")))
+		c.view, _ = view.Named(p.view)
 		if err := c.run(ctx, p.program, p.arguments, templates, requests); err != nil {
 			return fmt.Errorf("%s: %w", c.engine, err)
 		}
