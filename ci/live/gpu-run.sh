@@ -77,7 +77,7 @@ recorded=$(find "$out/cases" -name '*.txtar' -print -quit 2>/dev/null) || true
 [ -n "$device" ] || { failed "nothing was recorded"; device=nothing; }
 say "computed on $device"
 if [ "$backend" = cuda ]; then
-  name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
+  name=$(nvidia-smi --query-gpu=name --format=csv,noheader | sed -n 1p)
   case $device in *"$name"*) ;; *) failed "the device is not $name" ;; esac
 fi
 printf 'computed on %s\n' "$device" >>"$out/device.txt"

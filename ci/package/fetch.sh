@@ -10,7 +10,7 @@ set -euo pipefail
 version=${1#v} dir=$2
 die() { echo "fetch: $*" >&2; exit 2; }
 changes=$(dirname "${BASH_SOURCE[0]}")/../../docs/changes.md
-[ -n "$version" ] || version=$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' "$changes" | head -1)
+[ -n "$version" ] || version=$(sed -n '/^## \([0-9][0-9.]*\).*/{s//\1/p;q;}' "$changes")
 case $version in *[!0-9.]* | '') die "expected a version such as 0.1.0, found \"$version\"" ;; esac
 case $(uname -s) in
   Linux) os=linux ;;

@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=$PWD/out/snapshot
-version=$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' docs/changes.md | head -1)-dev
+version=$(sed -n '/^## \([0-9][0-9.]*\).*/{s//\1/p;q;}' docs/changes.md)-dev
 die() { echo "snapshot: $*" >&2; exit 1; }
 for tool in python3 npm openssl; do command -v $tool >/dev/null || die "$tool is not installed"; done
 

@@ -23,7 +23,7 @@ CHROMIUM=$CHROMIUM DRIVER=$driver AXE=$AXE SITE=out/site WORK=$work ASSAY=$work/
 # of a family of ours.
 vectors=../shared/reference/parse.jsonl templates=.deps/llama.cpp/models/templates
 if [ ! -f "$vectors" ] || [ ! -d "$templates" ]; then
-  "$work/assay" export cases | grep '"template":"hermes' | head -100 >"$work/vectors.jsonl"
+  "$work/assay" export cases | sed -n '/"template":"hermes/p' | sed -n 1,100p >"$work/vectors.jsonl"
   vectors=$work/vectors.jsonl templates=corpus
 fi
 GOOS=js GOARCH=wasm ASSAY_VECTORS=$(realpath "$vectors") ASSAY_VENDOR=$(realpath "$templates") \

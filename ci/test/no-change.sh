@@ -24,7 +24,7 @@ fi
 rm update.log
 if [ -n "$(git status --porcelain)" ]; then
   git --no-pager diff --stat
-  git --no-pager diff | head -200
+  git --no-pager diff | sed -n 1,200p
   echo "no-change: these files differ from those that the code produces; run \`make update\`, read the diff, commit" >&2
   exit 1
 fi

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../../.."
 die() { echo "node: $*" >&2; exit 1; }
 for tool in node npm; do command -v $tool >/dev/null || die "$tool is not installed"; done
-version=$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' docs/changes.md | head -1)-dev
+version=$(sed -n '/^## \([0-9][0-9.]*\).*/{s//\1/p;q;}' docs/changes.md)-dev
 deltas=$(realpath -m "${1:-out/libassay/deltas.jsonl}")
 "${GO:-go}" run ./ci/package -version "$version" -out out/node -npm
 
