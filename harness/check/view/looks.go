@@ -29,29 +29,25 @@ var media = regexp.MustCompile(`image|audio|video|vision`)
 var thoughts = [][2]string{{"<think>", "</think>"}, {"<longcat_think>", "</longcat_think>"},
 	{"<|think:start|>", "<|think:end|>"}, {"<|channel>", "<channel|>"}}
 
-// look looks at the template, once.
-func (s *Server) look() *looks {
-	if s.looks != nil {
-		return s.looks
-	}
-	text := s.t.Source.Text
-	s.looks = &looks{knowsDeveloper: strings.Contains(text, `"developer"`) ||
+// lookAt looks at a template.
+func lookAt(t *chattemplate.Template) looks {
+	text := t.Source.Text
+	l := looks{knowsDeveloper: strings.Contains(text, `"developer"`) ||
 		strings.Contains(text, `'developer'`)}
-	if m, err := flow.Parse(s.t.Source); err == nil {
-		s.looks.loopsContent, s.looks.loopsPlainly = loopsContent(m), loopsPlainly(m)
+	if m, err := flow.Parse(t.Source); err == nil {
+		l.loopsContent, l.loopsPlainly = loopsContent(m), loopsPlainly(m)
 		if content := contentOf(m.Shape()); content != nil {
-			s.looks.readsParts = content.Items != nil
+			l.readsParts = content.Items != nil
 		}
 	}
-	s.looks.loopsPlainly = s.looks.loopsPlainly || media.MatchString(text)
-	s.looks.hasChannels = strings.Contains(text, "<|channel|>")
-	s.looks.writesSystem = s.writes(systemProbe, "quay")
-	s.looks.readsArguments = s.writes(argumentsProbe, "quay")
+	l.loopsPlainly = l.loopsPlainly || media.MatchString(text)
+	l.hasChannels = strings.Contains(text, "<|channel|>")
+	l.writesSystem = writes(t, systemProbe, "quay")
+	l.readsArguments = writes(t, argumentsProbe, "quay")
 	for _, pair := range thoughts {
-		s.looks.thinks = s.looks.thinks || strings.Contains(text, pair[0]) &&
-			strings.Contains(text, pair[1])
+		l.thinks = l.thinks || strings.Contains(text, pair[0]) && strings.Contains(text, pair[1])
 	}
-	return s.looks
+	return l
 }
 
 // The conversations by which llama.cpp finds out what a template does with a request.
@@ -66,9 +62,9 @@ var (
 )
 
 // writes reports whether the prompt of a request has a word of it.
-func (s *Server) writes(request ordered.Value, word string) bool {
+func writes(t *chattemplate.Template, request ordered.Value, word string) bool {
 	in := chattemplate.Input{Messages: request.At("messages").Items(), Generate: true}
-	text, err := s.t.Render(in)
+	text, err := t.Render(in)
 	return err == nil && strings.Contains(text, word)
 }
 

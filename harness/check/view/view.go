@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
@@ -114,15 +115,26 @@ func (v View) IsServer() bool { return v.Engine != "transformers" }
 // Served reports whether a server is among views.
 func Served(of []View) bool { return slices.ContainsFunc(of, View.IsServer) }
 
-// Server is an engine that serves a template. It is for one goroutine at a time.
+// Server is an engine that serves a template.
 type Server struct {
 	View
-	t     *chattemplate.Template
-	looks *looks // at the template; nil: not yet
+	t    *chattemplate.Template
+	look func() looks // at the template, once
 }
 
 // Serve returns the engine as it serves a template.
-func (v View) Serve(t *chattemplate.Template) *Server { return &Server{View: v, t: t} }
+func (v View) Serve(t *chattemplate.Template) *Server {
+	return &Server{v, t, sync.OnceValue(func() looks { return lookAt(t) })}
+}
+
+// Serve returns all engines as they serve a template, at which they look once together.
+func Serve(t *chattemplate.Template) []*Server {
+	all := []*Server{views[0].Serve(t)}
+	for _, v := range views[1:] {
+		all = append(all, &Server{v, t, all[0].look})
+	}
+	return all
+}
 
 // Refusal is the error of a request that the engine refuses before the template sees it.
 type Refusal struct{ Engine, Why string }

@@ -26,6 +26,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -92,19 +93,30 @@ func InParts(messages []ordered.Value) []ordered.Value {
 	return messages
 }
 
+// requests are those of the bases, by their names.
+var requests = sync.OnceValue(func() map[string]ordered.Value {
+	all := map[string]ordered.Value{}
+	for name, base := range bases {
+		all[name] = ordered.MustParse(base.request)
+	}
+	return all
+})
+
 // Plain returns the conversations that the spellings change, each with a description, the shortest
 // first.
-func Plain() []Spelling {
+func Plain() []Spelling { return slices.Clone(plain()) }
+
+var plain = sync.OnceValue(func() []Spelling {
 	var all []Spelling
 	for _, name := range slices.Sorted(maps.Keys(bases)) {
-		v := ordered.MustParse(bases[name].request)
+		v := requests()[name]
 		all = append(all, Spelling{Name: bases[name].name, By: "every client", Plain: v, Sent: v})
 	}
 	slices.SortStableFunc(all, func(a, b Spelling) int {
 		return cmp.Compare(len(a.Plain.String()), len(b.Plain.String()))
 	})
 	return all
-}
+})
 
 // edit is a change of a request: a value is put at a path, or, where it is "-", the member is taken
 // out.
@@ -122,10 +134,12 @@ type spelled struct {
 }
 
 // All returns the spellings.
-func All() []Spelling {
+func All() []Spelling { return slices.Clone(every()) }
+
+var every = sync.OnceValue(func() []Spelling {
 	all := make([]Spelling, len(table))
 	for i, row := range table {
-		base := ordered.MustParse(bases[row.base].request)
+		base := requests()[row.base]
 		all[i] = Spelling{Name: row.name, By: row.by, Plain: apply(base, row.plain),
 			Sent: apply(base, row.sent), Relation: row.relation, Names: row.names,
 			Shows: row.shows, Tags: thinkTags}
@@ -134,7 +148,7 @@ func All() []Spelling {
 		}
 	}
 	return all
-}
+})
 
 // thinkTags are the tags of reasoning that most models and clients write.
 var thinkTags = [2]string{"<think>", "</think>"}

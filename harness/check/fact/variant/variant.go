@@ -93,8 +93,20 @@ func (f Fault) Reordered() bool {
 // judge renders for one template.
 type judge struct {
 	t     *chattemplate.Template
+	asked map[asked]answer
 	done  map[key]result
 	views []*view.Server
+}
+
+// asked is a request to an engine. Most spellings have their plain request from the same base.
+type asked struct {
+	of      *view.Server
+	request ordered.Value
+}
+
+type answer struct {
+	chattemplate.Input
+	result
 }
 
 // key is a render: its input as JSON, and the sandbox.
@@ -113,10 +125,7 @@ var errRefused = errors.New("the engine refuses the request")
 
 // Judge returns the faults of a template, those of a spelling together.
 func Judge(t *chattemplate.Template) []Fault {
-	j := &judge{t: t, done: map[key]result{}}
-	for _, v := range view.Views() {
-		j.views = append(j.views, v.Serve(t))
-	}
+	j := &judge{t, map[asked]answer{}, map[key]result{}, view.Serve(t)}
 	var faults []Fault
 	for _, s := range sent.Plain() {
 		faults = append(faults, j.plain(s)...)
@@ -257,6 +266,15 @@ const described = "How far ahead to look."
 
 // render renders a request in a view.
 func (j *judge) render(v *view.Server, request ordered.Value) (chattemplate.Input, result) {
+	a, ok := j.asked[asked{v, request}]
+	if !ok {
+		a.Input, a.result = j.ask(v, request)
+		j.asked[asked{v, request}] = a
+	}
+	return a.Input, a.result
+}
+
+func (j *judge) ask(v *view.Server, request ordered.Value) (chattemplate.Input, result) {
 	if v.IsServer() {
 		request = request.With("messages",
 			ordered.ArrayOf(sent.TextArguments(request.At("messages").Items())...))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/growth"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -68,11 +69,9 @@ func findDays(s *probe.Subject, find probe.Finder) {
 	if !asked || err != nil {
 		return
 	}
-	dateless := func(text string) string { return calendar.ReplaceAllString(text, "0") }
-	base := dateless(was)
 	for _, day := range days(s) {
 		now = day
-		if is, err := ct.Render(in); err == nil && is != was && dateless(is) != base {
+		if is, err := ct.Render(in); err == nil && !sameButDates(is, was) {
 			find(probe.Nowhere, "on %s the template writes other text than on %s, beside the "+
 				"date itself\n%s",
 				day.Format(time.DateTime), subject.Now().Format(time.DateTime),
@@ -80,6 +79,22 @@ func findDays(s *probe.Subject, find probe.Finder) {
 			return
 		}
 	}
+}
+
+// sameButDates reports whether two prompts differ in dates alone. No date goes over lines, so only
+// those from the first that differs to the last are looked at.
+func sameButDates(a, b string) bool {
+	same := report.Parting(a, b)
+	if same == len(a) && same == len(b) {
+		return true
+	}
+	same = strings.LastIndexByte(a[:same], '\n') + 1
+	a, b = a[same:], b[same:]
+	end := source.CommonSuffix(a, b)
+	if _, rest, ok := strings.Cut(end, "\n"); ok {
+		a, b = a[:len(a)-len(rest)], b[:len(b)-len(rest)]
+	}
+	return calendar.ReplaceAllString(a, "0") == calendar.ReplaceAllString(b, "0")
 }
 
 // days are times that have every month, day of the month and of the week, hour and minute, and

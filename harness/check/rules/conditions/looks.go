@@ -3,6 +3,7 @@ package conditions
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/goassay/assay/engine/chat"
@@ -116,6 +117,38 @@ var forms = []string{
 	"what why how who", "import os\nx = 1\n", "SELECT * FROM t;", "$ ls -l", "**bold** and `code`",
 }
 
+// look is a conversation whose texts look otherwise.
+type look struct {
+	chat.Request
+	texts [spots]string
+	among map[string]bool // the words of its texts and of the plain ones
+}
+
+// looks are those that every template is tried on.
+var looks = sync.OnceValue(func() (all []look) {
+	for n := range len(signs) + len(forms) {
+		l := look{among: map[string]bool{}}
+		for i, p := range spotOf {
+			switch at := (n + i*17) % (len(signs) + len(forms)); {
+			case at < len(signs) && (i != ofArgument || at < unquoted && ends(at) < unquoted):
+				l.texts[i] = lookOf(p, at)
+			case p.most > 0 || i == ofArgument: // a format may quote some values of these
+				l.texts[i] = p.plain
+			default:
+				l.texts[i] = forms[at-len(signs)]
+			}
+			for _, text := range []string{l.texts[i], p.plain} {
+				for w := range strings.FieldsFuncSeq(text, noLetter) {
+					l.among[w] = true
+				}
+			}
+		}
+		l.Request = talkOf(l.texts)
+		all = append(all, l)
+	}
+	return all
+})
+
 // findLooks compares conversations that differ in nothing but the look of their texts, names and
 // ids, and in members that mean nothing, and reports whether one has more of the template's own
 // words than another.
@@ -143,21 +176,10 @@ func findLooks(s *probe.Subject, find probe.Finder) bool {
 			"with %s, the template adds text that it does not add otherwise\nthe model sees: "+
 				"%s", with, report.Quote(o.String, off))
 	}
-	for n := range len(signs) + len(forms) {
-		var texts [spots]string
-		for i, p := range spotOf {
-			switch at := (n + i*17) % (len(signs) + len(forms)); {
-			case at < len(signs) && (i != ofArgument || at < unquoted && ends(at) < unquoted):
-				texts[i] = lookOf(p, at)
-			case p.most > 0 || i == ofArgument: // a format may quote some values of these
-				texts[i] = p.plain
-			default:
-				texts[i] = forms[at-len(signs)]
-			}
-		}
-		r := talkOf(texts)
+	for _, l := range looks() {
+		r, texts := l.Request, l.texts
 		if text, err := s.Template.ChatTemplate().Render(s.Template.Caps().Fit(r).Input); err !=
-			nil || sameWords(text, base.String, texts) {
+			nil || sameWords(text, base.String, l.among) {
 			continue
 		}
 		o, err := growth.Seen(s, r)
@@ -198,16 +220,7 @@ func findLooks(s *probe.Subject, find probe.Finder) bool {
 
 // sameWords reports whether two prompts have the same words after each other, those of texts apart.
 // It costs less than a look at the origins.
-func sameWords(a, b string, texts [spots]string) bool {
-	among := map[string]bool{}
-	for i, p := range spotOf {
-		for w := range strings.FieldsFuncSeq(texts[i], noLetter) {
-			among[w] = true
-		}
-		for w := range strings.FieldsFuncSeq(p.plain, noLetter) {
-			among[w] = true
-		}
-	}
+func sameWords(a, b string, among map[string]bool) bool {
 	for {
 		same := source.CommonPrefix(a, b)
 		if len(same) == len(a) && len(same) == len(b) {

@@ -47,8 +47,12 @@ func (g *groups) find(find probe.Finder, further string, at func(verify.Shape) p
 // plan generates a parser for turns as the template writes them, without a prefill.
 func plan(s *probe.Subject, o codegen.Options) (*codegen.Output, error) {
 	o.Tolerances, o.Fallbacks = codegen.Usual, s.Options.Fallbacks
-	return codegen.Generate(s.Template.Analysis().Format, o)
+	return generators.Of(s).Generate(o)
 }
+
+var generators = probe.NewFact(func(s *probe.Subject) *codegen.Generator {
+	return codegen.NewGenerator(s.Template.Analysis().Format)
+})
 
 // turns yields the turns that verify proved, with a plan that reads them.
 func turns(s *probe.Subject, yield func(shape verify.Shape, plan *codegen.Output)) error {
