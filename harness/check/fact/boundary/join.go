@@ -40,7 +40,7 @@ type Piece struct {
 
 // Join is where two pieces of a prompt meet.
 type Join struct {
-	Left, Right Piece
+	Left, Right *Piece
 	In          *Reading
 	at          int               // the right one among the pieces
 	after       conversation.Kind // the message whose text was the last one
@@ -246,14 +246,14 @@ func (r *Reading) Joins() []Join {
 	talk, tools := false, false // a message that is no instruction has begun; the list of tools has
 	last := Piece{message: -1}  // the text of a message that was the last one
 	for i := 1; i < len(r.Pieces); i++ {
-		left, right := r.Pieces[i-1], r.Pieces[i]
+		left, right := &r.Pieces[i-1], &r.Pieces[i]
 		switch {
 		case left.Sort != Text:
 		case left.Name == "tool":
 			tools = true
 		default:
 			talk = talk || left.Kind != conversation.None && !prompts.Instructs(left.Kind)
-			last = left
+			last = *left
 		}
 		if right.message > last.message+1 {
 			continue // a message between them left nothing in the prompt
@@ -268,7 +268,7 @@ func (r *Reading) Joins() []Join {
 
 // plain reports whether the white space beside a piece tells something: it is no word of prose, and
 // no text that begins or ends with white space itself.
-func (p Piece) plain(r *Reading) bool {
+func (p *Piece) plain(r *Reading) bool {
 	switch p.Sort {
 	case Text:
 		text := r.Seen.String[p.From:p.To]

@@ -43,7 +43,7 @@ func speakerOr(k conversation.Kind, none string) string {
 }
 
 // words name a piece.
-func (p Piece) words() string {
+func (p *Piece) words() string {
 	if p.Sort == Mark {
 		return probe.JSON(p.Name)
 	}
@@ -59,7 +59,7 @@ func (p Piece) words() string {
 }
 
 // id is what makes two pieces the same: the text of a marker, or what a text is of.
-func (p Piece) id() string {
+func (p *Piece) id() string {
 	if p.Sort == Mark {
 		return p.Name
 	}
@@ -70,10 +70,10 @@ func (p Piece) id() string {
 }
 
 // said reports whether a piece is what a message says.
-func (p Piece) said() bool { return p.Sort == Text && (p.Name == "text" || p.Name == "reasoning") }
+func (p *Piece) said() bool { return p.Sort == Text && (p.Name == "text" || p.Name == "reasoning") }
 
 // closes reports whether a marker is the other half of one before it.
-func (p Piece) closes(open Piece) bool {
+func (p *Piece) closes(open *Piece) bool {
 	return p.Sort == Mark && open.Sort == Mark && p.mark.Key == open.mark.Key &&
 		p.mark.Side == markup.Closing && open.mark.Side != markup.Closing
 }
@@ -258,7 +258,7 @@ func (t *table) added(p *pair) (like *pair, ok bool) {
 }
 
 // opens reports whether a marker opens a turn.
-func (t *table) opens(p Piece) bool {
+func (t *table) opens(p *Piece) bool {
 	return p.Sort == Mark && p.mark.Side != markup.Closing && t.headers[p.mark.Key]
 }
 
@@ -337,7 +337,7 @@ func (t *table) shows(p *pair) bool {
 }
 
 // listed reports whether a line feed stands between the items of all other lists.
-func (t *table) listed(but Piece) bool {
+func (t *table) listed(but *Piece) bool {
 	n := 0
 	for _, p := range t.all {
 		if p.with.Left.closes(p.with.Right) && p.with.Left.id() != but.id() {

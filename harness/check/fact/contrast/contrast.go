@@ -24,7 +24,6 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/sample"
@@ -58,9 +57,18 @@ type Leaf struct {
 	Kept    bool
 	Message int    // counted from 0
 	Text    string // the reasoning
-	In      *prompts.Prompt
+	In      *Prompt
 	mode    int // of thinking, as [reason.ThinkingModes] counts them
 }
+
+// Prompt is that of a conversation.
+type Prompt struct {
+	probe.Rendering
+	messages []ordered.Value
+}
+
+// Name tells the conversation in words.
+func (p *Prompt) Name() string { return conversation.Told(chat.Request{Messages: p.messages}) }
 
 // Table has the leaves of all conversations, the plainest first.
 type Table []Leaf
@@ -214,8 +222,8 @@ func take(s *probe.Subject) Table {
 			}
 			for _, calls := range []Stage{Running, Answered, Past, Cut} {
 				talk := situation.talk(calls)
-				p := look(s, talk.messages, tools, thinking.On)
-				if p.Err != nil {
+				p, err := look(s, talk.messages, tools, thinking.On)
+				if err != nil {
 					continue // other rules are about it
 				}
 				for _, l := range talk.leaves {
@@ -232,7 +240,7 @@ func take(s *probe.Subject) Table {
 var switches = []string{"enable_thinking", "thinking"}
 
 // look renders messages.
-func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) *prompts.Prompt {
+func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) (*Prompt, error) {
 	in := view.Neutral(ordered.ObjectOf(ordered.MemberOf("messages",
 		ordered.ArrayOf(messages...))))
 	in.Tools, in.Kwargs = tools, slices.Clone(s.Template.Caps().Needs.Bound)
@@ -242,7 +250,6 @@ func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) *prompts.
 			in.Kwargs = append(in.Kwargs, ordered.MemberOf(name, ordered.Boolean(*on)))
 		}
 	}
-	p := prompts.Look(s, in)
-	p.Name = conversation.Told(chat.Request{Messages: messages})
-	return p
+	r, err := s.Render(in)
+	return &Prompt{r, messages}, err
 }

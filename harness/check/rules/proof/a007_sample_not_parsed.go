@@ -56,8 +56,13 @@ func checkSamples(s *probe.Subject, find probe.Finder) {
 		find(probe.Nowhere, "no grammar can be made for calls")
 		return
 	}
+	choices := rand.New(rand.NewSource(0))
+	sampler, err := gbnf.NewSampler(grammar, choices)
 	for seed := range int64(samples) {
-		text, err := output(grammar, seed)
+		text := ""
+		if choices.Seed(seed); err == nil {
+			text, err = sampler.Sample()
+		}
 		if err != nil {
 			find(probe.Nowhere, "the grammar for calls makes no call (sample %d): %w", seed, err)
 			return
@@ -70,12 +75,4 @@ func checkSamples(s *probe.Subject, find probe.Finder) {
 			return
 		}
 	}
-}
-
-func output(grammar *gbnf.Grammar, seed int64) (string, error) {
-	sampler, err := gbnf.NewSampler(grammar, rand.New(rand.NewSource(seed)))
-	if err != nil {
-		return "", err
-	}
-	return sampler.Sample()
 }
