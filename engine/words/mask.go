@@ -35,6 +35,7 @@ type Mask struct {
 
 	mu     sync.Mutex
 	drawn  map[string]string // of a needle
+	hidden map[string]string // of a text with needles
 	begins [1 << 10]uint64   // the set of two bytes with which something of back begins
 	back   map[uint16][]pair // by its first two bytes
 }
@@ -45,7 +46,7 @@ type pair struct{ drawn, needle string }
 // NewMask returns a mask. Nothing that it draws occurs in a text, which is the template's source.
 func NewMask(seed uint64, avoid string) *Mask {
 	return &Mask{seed: seed, avoid: strings.ToLower(avoid), drawn: map[string]string{},
-		back: map[uint16][]pair{}}
+		hidden: map[string]string{}, back: map[uint16][]pair{}}
 }
 
 // Hide returns a text with drawn words in the place of needles.
@@ -55,10 +56,12 @@ func (m *Mask) Hide(text string) string {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if drawn, ok := m.drawn[text]; ok {
-		return drawn
+	hidden, ok := m.hidden[text]
+	if !ok {
+		hidden = needles.ReplaceAllStringFunc(text, m.draw)
+		m.hidden[text] = hidden // probes are few, and say the same again and again
 	}
-	return needles.ReplaceAllStringFunc(text, m.draw)
+	return hidden
 }
 
 // Show returns a text that a template wrote with the needles in their places.
