@@ -177,7 +177,8 @@ func (r *reader) ends() peg.Choice {
 				open = append(open, peg.Lit{Text: string(bracket)})
 			}
 			if r.t.o.marked() {
-				open = append(open, peg.Lit{Text: TokenMark})
+				open = append(open, peg.Seq{peg.Lit{Text: TokenMark},
+					peg.Not{P: peg.Lit{Text: string([]byte{codec.Unmarked})}}})
 			}
 			token := peg.And{P: peg.Seq{peg.Space{}, open}}
 			words := peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)}
