@@ -236,20 +236,27 @@ func sorted(members []Member) []Member {
 	return members
 }
 
-// maxExponent bounds the decimal exponent that equalNumbers expands; beyond it numbers are compared
-// as text, so that "1e999999999" costs nothing.
-const maxExponent = 1000
+// maxExponent bounds the decimal exponent of a number that is expanded, so that "1e999999999" costs
+// nothing; a number of twice as many bytes is not expanded either.
+const maxExponent = 400
 
-func equalNumbers(a, b string) bool {
-	for _, s := range [2]string{a, b} {
-		if i := strings.IndexAny(s, "eE"); i >= 0 {
-			if e, err := strconv.Atoi(s[i+1:]); err != nil || e > maxExponent || e < -maxExponent {
-				return false
-			}
+// Rational returns the exact value of a JSON number's text, unless its exponent or its length is
+// beyond reason.
+func Rational(number string) (*big.Rat, bool) {
+	if len(number) > 2*maxExponent {
+		return nil, false
+	}
+	if i := strings.IndexAny(number, "eE"); i >= 0 {
+		if e, err := strconv.Atoi(number[i+1:]); err != nil || e > maxExponent || e < -maxExponent {
+			return nil, false
 		}
 	}
-	x, ok := new(big.Rat).SetString(a)
-	y, ok2 := new(big.Rat).SetString(b)
+	return new(big.Rat).SetString(number)
+}
+
+func equalNumbers(a, b string) bool {
+	x, ok := Rational(a)
+	y, ok2 := Rational(b)
 	return ok && ok2 && x.Cmp(y) == 0
 }
 
@@ -413,7 +420,8 @@ func Valid(text string) bool {
 	return err == nil
 }
 
-// Canonical returns the text of a value with keys sorted, for comparing and hashing.
+// Canonical returns a text that is the same for two values exactly if they are [Equal]: keys are
+// sorted, and a number stands by its value, as a fraction such as 1/10 where it is no integer.
 func Canonical(v Value) string {
 	var sort func(Value) Value
 	sort = func(v Value) Value {
@@ -430,6 +438,10 @@ func Canonical(v Value) string {
 				members[i].Value = sort(members[i].Value)
 			}
 			return ObjectOf(members...)
+		case Number:
+			if x, ok := Rational(v.text); ok {
+				return Num(x.RatString())
+			}
 		}
 		return v
 	}

@@ -45,6 +45,7 @@ func (n *normalizer) run(roots []*node) *Schema {
 			n.make(w)
 		}
 	}
+	filterNested(s)
 	return s
 }
 
@@ -278,7 +279,7 @@ func (n *normalizer) leaf(s *Schema, cores []*node) {
 	}
 	n.object(s, cores)
 	if s.Enum != nil {
-		n.filter(s)
+		s.filter(&validator{shallow: true})
 	} else if s.MaxLength >= 0 && s.MinLength > s.MaxLength {
 		s.types &^= String
 	}
@@ -387,20 +388,20 @@ func smaller(a, b int) int {
 }
 
 // filter keeps the values of an enum that satisfy the other keywords of the leaf about the value
-// itself. The schemas inside arrays and objects are not made yet; those are left to validation.
-func (n *normalizer) filter(s *Schema) {
+// itself. A shallow validator leaves what is inside arrays and objects to [filterNested]. A value
+// that takes too many steps stays.
+func (s *Schema) filter(v *validator) {
 	declared := s.types
 	if !s.declared {
 		declared = AnyType
 	}
-	v := &validator{shallow: true}
 	var types TypeSet
 	kept := []ordered.Value{}
 	for _, value := range s.Enum {
 		t := TypeOf(value)
 		probe := *s
 		probe.Enum = nil
-		if declared.Has(t) && v.leaf(&probe, value, nil) == nil {
+		if declared.Has(t) && (v.leaf(&probe, value, nil) == nil || v.steps > MaxSteps) {
 			if kept = append(kept, value); t == fraction {
 				t = Number
 			}
@@ -408,6 +409,31 @@ func (n *normalizer) filter(s *Schema) {
 		}
 	}
 	s.Enum, s.types = kept, types
+}
+
+// filterNested drops the arrays and objects of enums that the schemas of their items and properties
+// do not allow, once these are made, and the alternatives that have no value left.
+func filterNested(root *Schema) {
+	seen := map[*Schema]bool{}
+	var visit func(s *Schema)
+	visit = func(s *Schema) {
+		if seen[s] {
+			return
+		}
+		seen[s] = true
+		s.children(visit)
+		if s.Enum != nil && s.types&(Array|Object) != 0 {
+			s.filter(&validator{})
+		}
+		if alts := s.Alts; slices.ContainsFunc(alts, (*Schema).IsNever) {
+			s.Alts, s.types = nil, 0
+			for _, alt := range alts {
+				s.add(alt)
+			}
+			s.settle()
+		}
+	}
+	visit(root)
 }
 
 // markRecursive finds the schemas that contain themselves (Tarjan's strongly connected components).

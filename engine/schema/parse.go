@@ -364,27 +364,17 @@ func restrict(have, more []ordered.Value) []ordered.Value {
 	out := []ordered.Value{}
 	known := map[string]bool{}
 	for _, v := range have {
-		known[enumKey(v)] = true
+		known[ordered.Canonical(v)] = true
 	}
 	seen := map[string]bool{}
 	for _, v := range more {
-		key := enumKey(v)
+		key := ordered.Canonical(v)
 		if !seen[key] && (have == nil || known[key]) {
 			out = append(out, v)
 		}
 		seen[key] = true
 	}
 	return out
-}
-
-// enumKey is equal for equal values: numbers by value.
-func enumKey(v ordered.Value) string {
-	if v.Kind() == ordered.Number {
-		if r, ok := rational(v.Text()); ok {
-			return r.RatString()
-		}
-	}
-	return ordered.Canonical(v)
 }
 
 func (r *reader) types(v ordered.Value, at *path) TypeSet {
@@ -456,7 +446,7 @@ func (r *reader) upper(v ordered.Value, at *path) int {
 }
 
 func (r *reader) countOf(v ordered.Value, at *path) int {
-	x, ok := rational(v.Text())
+	x, ok := ordered.Rational(v.Text())
 	if v.Kind() != ordered.Number || ok && (!x.IsInt() || x.Sign() < 0) {
 		fail(at, "expected a count, found %s", found(v))
 	}
@@ -497,7 +487,7 @@ func (r *reader) bound(kw *keywords, key string, v ordered.Value, at *path) {
 	if v.Kind() != ordered.Number {
 		fail(at, "expected a number, found %s", found(v))
 	}
-	x, ok := rational(v.Text())
+	x, ok := ordered.Rational(v.Text())
 	if !ok {
 		r.note(at, "%s is too large or too small to be checked", found(v))
 		return

@@ -124,7 +124,7 @@ func TypeOf(v ordered.Value) TypeSet {
 	if !strings.ContainsAny(v.Text(), ".eE") {
 		return Integer
 	}
-	if r, ok := rational(v.Text()); ok && r.IsInt() {
+	if r, ok := ordered.Rational(v.Text()); ok && r.IsInt() {
 		return Integer
 	}
 	return fraction
@@ -513,23 +513,4 @@ func (s *Schema) describe(b *strings.Builder, open map[*Schema]bool) {
 func decimal(r *big.Rat) string {
 	n, _ := r.FloatPrec() // exact, since it was written so
 	return r.FloatString(n)
-}
-
-// maxExponent bounds the decimal exponent of a number that is expanded, so that 1e999999999 costs
-// nothing.
-const maxExponent = 400
-
-// rational returns the exact value of a JSON number, unless its exponent or its length is beyond
-// reason.
-func rational(text string) (*big.Rat, bool) {
-	if len(text) > 2*maxExponent {
-		return nil, false
-	}
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		exponent := strings.TrimLeft(strings.TrimLeft(text[i+1:], "+-"), "0")
-		if len(exponent) > 3 || len(exponent) == 3 && exponent > fmt.Sprint(maxExponent) {
-			return nil, false
-		}
-	}
-	return new(big.Rat).SetString(text)
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,10 +27,10 @@ type validator struct {
 	key     string // of value
 }
 
-// keyOf is [enumKey] for a value that is compared with one enum after the other.
+// keyOf is [ordered.Canonical] for a value that is compared with one enum after the other.
 func (val *validator) keyOf(v ordered.Value) string {
 	if val.key == "" || val.value != v {
-		val.value, val.key = v, enumKey(v)
+		val.value, val.key = v, ordered.Canonical(v)
 	}
 	return val.key
 }
@@ -73,12 +74,11 @@ func (val *validator) leaf(s *Schema, v ordered.Value, at *path) *Error {
 	t := TypeOf(v)
 	if s.Enum != nil {
 		val.steps += len(s.Enum)
-		for _, want := range s.Enum {
-			if want.Kind() == v.Kind() && enumKey(want) == val.keyOf(v) {
-				return nil
-			}
+		if !slices.ContainsFunc(s.Enum, func(want ordered.Value) bool {
+			return want.Kind() == v.Kind() && ordered.Canonical(want) == val.keyOf(v)
+		}) {
+			return bad(at, "expected %s, found %s", s, found(v))
 		}
-		return bad(at, "expected %s, found %s", s, found(v))
 	}
 	if (s.declared || s.types == 0) && !s.types.Has(t) {
 		if s.types == 0 {
@@ -125,7 +125,7 @@ func (val *validator) number(s *Schema, v ordered.Value, at *path) *Error {
 	if s.Minimum == nil && s.Maximum == nil {
 		return nil
 	}
-	x, ok := rational(v.Text())
+	x, ok := ordered.Rational(v.Text())
 	if !ok {
 		return bad(at, "%s is too large or too small to be compared", found(v))
 	}
