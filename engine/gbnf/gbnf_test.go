@@ -462,7 +462,7 @@ func TestValidate(t *testing.T) {
 		{rule(gbnf.Element{Kind: gbnf.Class}), "rule root: a character class is empty"},
 		{rule(gbnf.Element{Kind: gbnf.Class, Ranges: []gbnf.Range{{Lo: 'b', Hi: 'a'}}}), "rule root: the range from U+0062 to U+0061 is not in order"},
 		{rule(gbnf.Element{Kind: gbnf.Class, Ranges: []gbnf.Range{{Lo: 'b', Hi: 0x110000}}}), "rule root: the range from U+0062 to U+110000 is not in order"},
-		{rule(gbnf.Element{Kind: gbnf.Class, Ranges: []gbnf.Range{{Lo: -1, Hi: 'a'}}}), "rule root: the range from U+-001 to U+0061 is not in order"},
+		{rule(gbnf.Element{Kind: gbnf.Class, Ranges: []gbnf.Range{{Lo: -1, Hi: 'a'}}}), "rule root: the range begins at -1, which is no character"},
 		{rule(gbnf.Element{Kind: gbnf.Token, ID: -1}), `rule root: token "", number -1: expected a text such as <name> or a number from 0`},
 		{rule(gbnf.Element{Kind: gbnf.Token, Text: "<a"}), `rule root: token "<a", number 0: expected a text such as <name> or a number from 0`},
 		{rule(gbnf.Element{Kind: gbnf.Token, Text: "a>>"}), `rule root: token "a>>", number 0: expected a text such as <name> or a number from 0`},

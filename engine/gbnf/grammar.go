@@ -350,7 +350,10 @@ func checkAlts(alts []Alternate, index map[string]int, depth int) *Problem {
 					p = &Problem{Msg: "a character class is empty"}
 				}
 				for _, r := range e.Ranges {
-					if r.Lo > r.Hi || r.Lo < 0 || r.Hi > unicode.MaxRune {
+					if r.Lo < 0 {
+						p = &Problem{Msg: fmt.Sprintf("the range begins at %d, "+
+							"which is no character", r.Lo)}
+					} else if r.Lo > r.Hi || r.Hi > unicode.MaxRune {
 						p = &Problem{Msg: fmt.Sprintf("the range from U+%04X to U+%04X "+
 							"is not in order", r.Lo, r.Hi)}
 					}
