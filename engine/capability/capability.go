@@ -42,6 +42,7 @@ type Record struct {
 
 	Roles      map[string]Outcome `json:"roles"` // "system", "developer", "user", "assistant", "tool"
 	Content    Content            `json:"content"`
+	Documents  Documents          `json:"documents"`
 	Tools      Tools              `json:"tools"`
 	Reasoning  Reasoning          `json:"reasoning"`
 	Variables  []Variable         `json:"variables"` // sorted by name; messages and tools are none
@@ -69,13 +70,24 @@ type Content struct {
 	// Types are the types of parts beside text that leave something in the prompt, such as "image",
 	// each with the text that stands for it.
 	Types map[string]string `json:"part_types"`
+	// ResultTypes are those that do so in the result of a call.
+	ResultTypes map[string]string `json:"result_part_types"`
+}
+
+// Documents says what becomes of the texts for an answer to rest on, the variable documents.
+type Documents struct {
+	Outcome Outcome  `json:"outcome"`
+	Fields  []string `json:"fields"` // of a document that are written, such as "text"; sorted
 }
 
 // Tools says what becomes of tools, calls and results.
 type Tools struct {
 	Described bool `json:"described"` // the prompt has the tools of a request
-	Calls     bool `json:"calls"`     // calls of the history are written
-	Parallel  bool `json:"parallel"`  // all calls of a message are
+	// InMessages is what becomes of the tools that a message of the system or the developer brings
+	// between the turns.
+	InMessages Outcome `json:"in_messages"`
+	Calls      bool    `json:"calls"`    // calls of the history are written
+	Parallel   bool    `json:"parallel"` // all calls of a message are
 	// Arguments are the forms that a call's arguments may come in: "object", "text".
 	Arguments []string `json:"arguments"`
 	Results   Outcome  `json:"results"`

@@ -158,7 +158,14 @@ func TestFields(t *testing.T) {
 		{"images", strings.Replace(plain, "{{ m.content }}", "{% if m.content is string %}"+
 			"{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'image' %}<img>"+
 			"{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}", 1),
-			map[string]string{"content.parts": "true", "content.part_types": `{"image":"<img>"}`}},
+			map[string]string{"content.parts": "true", "content.part_types": `{"image":"<img>"}`,
+				"content.result_part_types": `{"image":"<img>"}`}},
+		{"documents", "{% for d in documents or [] %}<|doc|>{{ d.title }}\n{{ d.text }}{% endfor %}" +
+			plain, map[string]string{"tools.in_messages": `"dropped"`,
+			"documents": `{"outcome":"written","fields":["text","title"]}`}},
+		{"tools in messages", "{% for m in messages %}{{ m.tools | tojson if m.tools }}{% endfor %}" +
+			plain, map[string]string{"tools.in_messages": `"written"`,
+			"documents": `{"outcome":"dropped","fields":[]}`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,8 @@ func Of(t *engine.Template) *Record {
 	p := newProber(t)
 	c, f := t.Caps(), t.Analysis().Format
 	r := &Record{Version: Version, ToolCapable: c.ToolCapable() == nil,
-		Roles: p.roles(), Content: p.contents(), Tools: p.tools(), Limits: p.limits(),
+		Roles: p.roles(), Content: p.contents(), Documents: p.documents(), Tools: p.tools(),
+		Limits:    p.limits(),
 		Variables: p.variables(), Generation: Generation{Text: p.tail(),
 			Prefills: slices.Clone(t.Analysis().Prefills)},
 		Stops: []string{}}
@@ -191,7 +192,7 @@ func (p *prober) results() Outcome { return p.of(p.word(1), p.history()) }
 
 func (p *prober) contents() Content {
 	c := Content{String: p.t.Caps().StringContent, Parts: p.t.Caps().TypedContent,
-		Types: map[string]string{}}
+		Types: map[string]string{}, ResultTypes: map[string]string{}}
 	in := p.history()
 	empty, err := p.render(in)
 	in.messages = slices.Clone(in.messages)
@@ -208,26 +209,34 @@ func (p *prober) contents() Content {
 	for _, part := range [...]struct{ kind, json string }{
 		{"image", `{"type": "image", "image": "boat.png"}`},
 		{"image_url", `{"type": "image_url", "image_url": {"url": "https://example.org/boat.png"}}`},
+		{"input_image", `{"type": "input_image", "image_url": "https://example.org/boat.png"}`},
 		{"audio", `{"type": "audio", "audio": "boat.wav"}`},
 		{"input_audio", `{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}`},
+		{"audio_url", `{"type": "audio_url", "audio_url": {"url": "https://example.org/boat.wav"}}`},
 		{"video", `{"type": "video", "video": "boat.mp4"}`},
+		{"video_url", `{"type": "video_url", "video_url": {"url": "https://example.org/boat.mp4"}}`},
 		{"file", `{"type": "file", "file": {"file_id": "boat.pdf"}}`},
 	} {
-		if text, ok := p.placeholder(part.json); ok {
+		if text, ok := p.placeholder(talk(p.user(0)), part.json); ok {
 			c.Types[part.kind] = text
+		}
+		if text, ok := p.placeholder(p.history(), part.json); ok {
+			c.ResultTypes[part.kind] = text
 		}
 	}
 	return c
 }
 
-// placeholder returns what the prompt has for a part, and reports whether it has anything for it
-// but the part itself, printed.
-func (p *prober) placeholder(part string) (string, bool) {
-	text := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")),
-		ordered.MemberOf("text", ordered.Str(p.word(0))))
+// placeholder returns what the prompt has for a part in the last message of a conversation, and
+// reports whether it has anything for it but the part itself, printed.
+func (p *prober) placeholder(in input, part string) (string, bool) {
+	text := chat.TextPart(ordered.Str(p.word(0)))
+	last := len(in.messages) - 1
 	ask := func(parts ...ordered.Value) (string, error) {
-		return p.render(talk(ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
-			ordered.MemberOf("content", ordered.ArrayOf(parts...)))))
+		said := in
+		said.messages = slices.Clone(in.messages)
+		said.messages[last] = in.messages[last].With("content", ordered.ArrayOf(parts...))
+		return p.render(said)
 	}
 	with, err := ask(ordered.MustParse(part), text)
 	without, failed := ask(text)
@@ -238,6 +247,29 @@ func (p *prober) placeholder(part string) (string, bool) {
 	begin := len(source.CommonPrefix(with, without))
 	end := len(source.CommonSuffix(with[begin:], without[begin:]))
 	return with[begin : len(with)-end], true
+}
+
+// documents gives a document with the fields that retrieval has.
+func (p *prober) documents() Documents {
+	d := Documents{Outcome: Dropped, Fields: []string{}}
+	fields := []string{"content", "contents", "doc_id", "snippet", "text", "title", "url"}
+	document := ordered.ObjectOf()
+	for i, field := range fields {
+		document = document.With(field, ordered.Str(p.word(i+1)))
+	}
+	in := talk(p.user(0))
+	in.kwargs = []ordered.Member{ordered.MemberOf("documents", ordered.ArrayOf(document))}
+	prompt, err := p.render(in)
+	if err != nil {
+		d.Outcome = Refused
+		return d
+	}
+	for i, field := range fields {
+		if strings.Contains(prompt, p.word(i+1)) {
+			d.Outcome, d.Fields = Written, append(d.Fields, field)
+		}
+	}
+	return d
 }
 
 func (p *prober) tools() Tools {
@@ -252,6 +284,13 @@ func (p *prober) tools() Tools {
 		if err == nil && strings.Contains(prompt, "Bergen") &&
 			!strings.Contains(prompt, `"{\"harbour`) {
 			all.Arguments = append(all.Arguments, form.name)
+		}
+	}
+	for _, role := range []string{"system", "developer"} {
+		all.InMessages = p.of("Lists the boats of a harbour.", talk(p.user(0), p.answer(1),
+			p.message(role, "", ordered.MemberOf("tools", ordered.ArrayOf(tool))), p.user(2)))
+		if all.InMessages == Written {
+			break
 		}
 	}
 	prompt, err := p.render(p.history())
