@@ -112,10 +112,15 @@ def conversation(v):
 
 def render(r):
     v = r["vars"]
+    config = harmony.RenderConversationConfig(
+        auto_drop_analysis=v.get("auto_drop_analysis", True)
+    )
     if v.get("add_generation_prompt"):
-        ids = encoding().render_conversation_for_completion(conversation(v), harmony.Role.ASSISTANT)
+        ids = encoding().render_conversation_for_completion(
+            conversation(v), harmony.Role.ASSISTANT, config
+        )
     else:
-        ids = encoding().render_conversation_for_training(conversation(v))
+        ids = encoding().render_conversation_for_training(conversation(v), config)
     return {"text": encoding().decode_utf8(ids), "ids": ids}
 
 

@@ -20,6 +20,7 @@ type pair struct {
 
 	encoder string // its name and version
 	counts  encoders.Counts
+	answers answers
 	same    bool // the format that the encoder shows is that of the template
 }
 
@@ -82,7 +83,7 @@ func parse(text string) ([]*pair, error) {
 			}
 			pairs = append(pairs, &pair{template: template, command: command})
 		default:
-			k := split(below)
+			k := difference(below)
 			if k == nil || len(pairs) == 0 {
 				return nil, fmt.Errorf("judged.txt:%d: expected KEY: RIGHT: WHY below a pair, "+
 					"where RIGHT is one of %s", n, strings.Join(rights, ", "))
@@ -94,8 +95,8 @@ func parse(text string) ([]*pair, error) {
 	return pairs, nil
 }
 
-// split parts a line of a difference; the words of a refusal may have colons.
-func split(line string) *judged {
+// difference parts a line of a difference; the words of a refusal may have colons.
+func difference(line string) *judged {
 	for _, right := range rights {
 		if key, why, ok := strings.Cut(line, ": "+right+": "); ok {
 			return &judged{key: key, right: right, why: why}

@@ -1,13 +1,15 @@
 // Command oracles holds templates to the encoders that their formats were published with.
 //
-//	go run ./harness/testkit/measure/oracles [-rendered N] [-page FILE -date DAY]
+//	go run ./harness/testkit/measure/oracles [-rendered N] [-answers N] [-page FILE -date DAY] [NAME...]
 //
 // judged.txt has the templates with their encoders, and below each the differences that are known:
 // the rule and the line of the template, or the words with which the encoder refuses, who is right,
 // and why. The conversations are those of `assay check`, drawn from seed after seed until N of them
 // were rendered by both. A difference that is not in the list fails; so does, with -page, one in
 // the list that is gone. The format of each encoder is learnt from its prompts, proven, and
-// compared with that of the template (key FORMAT).
+// compared with that of the template (key FORMAT). By this format N answers that the encoder wrote
+// are read, whole and in pieces (key ANSWER with the part of the message that differs). Names are
+// of templates to do alone.
 package main
 
 import (
@@ -31,10 +33,11 @@ import (
 
 func main() {
 	rendered := flag.Int("rendered", 1, "go on until `N` conversations were rendered by both")
+	answers := flag.Int("answers", 1, "go on until `N` answers of each encoder were read")
 	page := flag.String("page", "", "write the table into this `FILE`")
 	date := flag.String("date", "", "the `DAY` that the page names, such as 2026-01-31")
 	flag.Parse()
-	if err := run(context.Background(), *rendered, *page, *date); err != nil {
+	if err := run(context.Background(), *rendered, *answers, *page, *date); err != nil {
 		fmt.Fprintln(os.Stderr, "oracles:", err)
 		os.Exit(1)
 	}
@@ -43,17 +46,22 @@ func main() {
 //go:embed judged.txt
 var list string
 
-func run(ctx context.Context, rendered int, page, date string) error {
+func run(ctx context.Context, rendered, answers int, page, date string) error {
 	pairs, err := parse(list)
 	if err != nil {
 		return err
 	}
+	if names := flag.Args(); len(names) > 0 {
+		pairs = slices.DeleteFunc(pairs, func(p *pair) bool {
+			return !slices.Contains(names, p.name())
+		})
+	}
 	wrong := 0
 	for _, p := range pairs {
-		if err := p.compare(ctx, rendered); err != nil {
+		if err := p.compare(ctx, rendered, answers); err != nil {
 			return err
 		}
-		fmt.Printf("%s by %s: %s\n", p.name(), p.encoder, p.counts)
+		fmt.Printf("%s by %s: %s; %s\n", p.name(), p.encoder, p.counts, p.answers)
 		for _, k := range p.known {
 			if k.right == "" || k.n == 0 && page != "" {
 				fmt.Printf("\t%s\n", k)
@@ -71,7 +79,7 @@ func run(ctx context.Context, rendered int, page, date string) error {
 }
 
 // compare compares the prompts for the conversations of one seed after another.
-func (p *pair) compare(ctx context.Context, rendered int) error {
+func (p *pair) compare(ctx context.Context, rendered, answers int) error {
 	e, err := encoder.Start(ctx, p.command)
 	if err != nil {
 		return err
@@ -101,11 +109,12 @@ func (p *pair) compare(ctx context.Context, rendered int) error {
 		p.counts.Add(c.Counts)
 		p.note(src, c)
 	}
-	return p.learn(src, e)
+	return p.learn(src, e, answers)
 }
 
-// learn compares the format that the encoder's prompts show with that of the template.
-func (p *pair) learn(src subject.Source, e *encoder.Encoder) error {
+// learn compares the format that the encoder's prompts show with that of the template, and reads
+// answers by it.
+func (p *pair) learn(src subject.Source, e *encoder.Encoder, most int) error {
 	learnt, err := e.Template(engine.Options{Now: subject.Now})
 	if err != nil {
 		return fmt.Errorf("%s: %w", e, err)
@@ -121,7 +130,8 @@ func (p *pair) learn(src subject.Source, e *encoder.Encoder) error {
 	if p.same = is.String() == was.String(); !p.same {
 		p.count("FORMAT", 1, func() string { return is.String() })
 	}
-	return nil
+	p.answer(learnt, most)
+	return e.Err()
 }
 
 // note counts the differences of a comparison.
