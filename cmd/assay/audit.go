@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/hub/advisory"
 	"github.com/goassay/assay/harness/hub/audit"
 	"github.com/goassay/assay/harness/report"
 )
@@ -36,6 +38,10 @@ Exit status 1 means that there is a fault of at least the severity of --fail-on.
 			"Ollama and LM Studio as well")
 		flags.StringArrayVar(&a.records, "records", nil, "look for the records of this `FOLDER` as "+
 			"well; may be given again")
+		flags.StringVar(&a.update, "update", "", "take a newer index of records from this `FILE` "+
+			"or address first")
+		flags.StringVar(&a.key, "key", "", "the public key in PEM, in this `FILE`, of who has "+
+			"signed the index; default: that of Assay's publisher")
 		flags.BoolVar(&a.fix, "fix", false, "mend what can be mended")
 		flags.StringVar(&a.overrides, "overrides", ".", "where --fix puts the templates for files "+
 			"of caches: in this `FOLDER`")
@@ -57,13 +63,14 @@ type auditing struct {
 	*output
 	*limits
 	caches, fix bool
+	update, key string
 	overrides   string
 	records     []string // folders with records of the user's own
 	failOn      choice
 }
 
 func (a *auditing) run(c *call) error {
-	book, err := audit.Published(a.records...)
+	stored, err := a.updated(c)
 	if err != nil {
 		return err
 	}
@@ -76,7 +83,14 @@ func (a *auditing) run(c *call) error {
 		names = append(names, audit.Caches(c.getenv, home, isFolder)...)
 	}
 	if len(names) == 0 {
+		if a.update != "" {
+			return nil
+		}
 		return usageError{errors.New("name what to look at, or give --caches")}
+	}
+	book, err := audit.Published(stored, a.records...)
+	if err != nil {
+		return err
 	}
 	found := audit.NewReport(book)
 	for _, name := range names {
@@ -99,6 +113,35 @@ func (a *auditing) run(c *call) error {
 		}
 	}
 	return a.print(c, found)
+}
+
+// updated takes a newer index, if one is given, and returns the file that has the newest one.
+func (a *auditing) updated(c *call) (string, error) {
+	stored := ""
+	if dir, err := os.UserCacheDir(); err == nil {
+		stored = filepath.Join(dir, "assay", "advisories.json")
+	}
+	switch {
+	case a.update == "" && a.key != "":
+		return "", usageError{errors.New("--key verifies the index of --update")}
+	case a.update == "":
+		return stored, nil
+	case stored == "":
+		return "", errors.New("there is no cache folder to keep an index in; set XDG_CACHE_HOME")
+	}
+	key := advisory.PublicKey
+	if a.key != "" {
+		var err error
+		if key, err = readFile(a.key); err != nil {
+			return "", err
+		}
+	}
+	x, err := audit.Update(c.ctx, http.DefaultClient, a.update, stored, key)
+	if err != nil {
+		return "", &failure{err}
+	}
+	c.note("%d records, the youngest of %s", len(x.Records), x.Made)
+	return stored, nil
 }
 
 // open opens the templates of an argument.

@@ -14,7 +14,8 @@
 // writes its conversations as the faulty one does. A text that makes all prompts of the faulty one
 // has its fault ([Record.Shown]).
 //
-// An [Index] has the digests alone, for programs that ask nothing but whether a text is known.
+// An [Index] has the digests, and what is said of each record in short, for programs that ask
+// nothing but whether a text is known. It comes signed where it comes from elsewhere ([Verify]).
 //
 // # Errors
 //
@@ -40,11 +41,11 @@ import (
 type Record struct {
 	SchemaVersion string      `json:"schema_version"`
 	ID            string      `json:"id"` // "x_ASSAY-2026-0001"; x_ is OSV's prefix for ids that are not registered there
-	Published     string      `json:"published"`
+	Published     string      `json:"published,omitempty"`
 	Modified      string      `json:"modified"`
 	Withdrawn     string      `json:"withdrawn,omitempty"` // the record was wrong; Details say why
 	Summary       string      `json:"summary"`             // what happens, one sentence
-	Details       string      `json:"details"`
+	Details       string      `json:"details,omitempty"`
 	Affected      []Affected  `json:"affected"`
 	References    []Reference `json:"references,omitempty"`
 	Template      Template    `json:"database_specific"`
@@ -97,8 +98,8 @@ type Template struct {
 	Engines  []string      `json:"engines"` // that show the fault; ["all"]: it needs none
 	// Fixable reports whether `assay fix` mends the fault.
 	Fixable   bool      `json:"assay_fix"`
-	Excerpt   Excerpt   `json:"excerpt"`
-	Witnesses []Witness `json:"witnesses"`
+	Excerpt   Excerpt   `json:"excerpt,omitzero"`
+	Witnesses []Witness `json:"witnesses,omitempty"`
 }
 
 // Fixed is the text that mends the fault.
@@ -144,12 +145,19 @@ func (r *Record) check(name string) error {
 	switch {
 	case r.ID != name:
 		return fmt.Errorf("the id is %q, and the file's name says %q", r.ID, name)
-	case r.Summary == "" || r.Details == "" || len(r.Affected) == 0:
-		return fmt.Errorf("summary, details or affected is missing")
+	case r.Summary == "" || r.Details == "" || !r.located():
+		return fmt.Errorf("summary, details or affected, with a range and an event, is missing")
 	case !t.Text.valid() || t.Fixed != nil && !t.Fixed.valid():
 		return fmt.Errorf("a digest is not 64 hexadecimal digits")
 	case !slices.ContainsFunc(t.Witnesses, func(w Witness) bool { return w.Faulty != w.Fixed }):
 		return fmt.Errorf("no witness shows the fault")
 	}
 	return nil
+}
+
+// located reports whether a record says who ships the faulty text.
+func (r *Record) located() bool {
+	return len(r.Affected) > 0 && !slices.ContainsFunc(r.Affected, func(a Affected) bool {
+		return len(a.Ranges) == 0 || len(a.Ranges[0].Events) == 0
+	})
 }

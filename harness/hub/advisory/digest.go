@@ -3,8 +3,6 @@ package advisory
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"io"
 	"strings"
 )
 
@@ -47,41 +45,4 @@ func Canonical(text string) string {
 		}
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), " \t")
-}
-
-// Index has the ids of records by the digests of their faulty texts.
-type Index struct {
-	Version int                 `json:"version"` // 1
-	IDs     map[string][]string `json:"sha256"`  // exact and canonical digests
-}
-
-// NewIndex returns the index of records; those that were withdrawn are not in it.
-func NewIndex(records []*Record) *Index {
-	x := &Index{Version: 1, IDs: map[string][]string{}}
-	for _, r := range records {
-		if r.Withdrawn != "" {
-			continue
-		}
-		d := r.Template.Text
-		x.IDs[d.Exact] = append(x.IDs[d.Exact], r.ID)
-		if d.Canonical != d.Exact {
-			x.IDs[d.Canonical] = append(x.IDs[d.Canonical], r.ID)
-		}
-	}
-	return x
-}
-
-// Lookup returns the ids of the records of a text.
-func (x *Index) Lookup(text string) []string {
-	if ids := x.IDs[Digest(text)]; ids != nil {
-		return ids
-	}
-	return x.IDs[Digest(Canonical(text))]
-}
-
-// Write writes the index as JSON, a line for a digest.
-func (x *Index) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(x)
 }

@@ -77,12 +77,12 @@ func (r *Renders) Prompt(variables json.RawMessage) (string, error) {
 func (r *Renders) Exhausted() error { return r.template.Exhausted() }
 
 // Shown reports whether a template renders all witnesses of a record as the faulty text does. No
-// template shows a record that is withdrawn.
+// template shows a record that is withdrawn, or that has none, such as one in short.
 func (r *Record) Shown(by *Renders) bool {
 	for _, w := range r.Template.Witnesses {
 		if by.Outcome(w.Variables) != w.Faulty {
 			return false
 		}
 	}
-	return r.Withdrawn == ""
+	return r.Withdrawn == "" && len(r.Template.Witnesses) > 0
 }

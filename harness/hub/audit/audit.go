@@ -38,11 +38,19 @@ type Book struct {
 	byID    map[string]*advisory.Record
 }
 
-// Published returns the records of the corpus, with those of further folders.
-func Published(folders ...string) (*Book, error) {
+// Published returns the records of the corpus, or those of the younger index that an [Update] has
+// stored, with those of further folders.
+func Published(stored string, folders ...string) (*Book, error) {
 	records, err := advisory.Load(corpus.FS, Folder)
 	if err != nil {
 		return nil, err
+	}
+	newer, err := read(stored)
+	if err != nil {
+		return nil, err
+	}
+	if newer != nil {
+		records = newer.Over(records)
 	}
 	for _, dir := range folders {
 		own, err := advisory.Load(os.DirFS(dir), ".")
@@ -161,7 +169,9 @@ func (m Match) Result(src subject.Source) rule.Result {
 	if !slices.Equal(t.Engines, []string{"all"}) {
 		text = append(text, "seen in: "+strings.Join(t.Engines, ", "))
 	}
-	text = append(text, fmt.Sprintf("the model sees: %q", t.Excerpt.Faulty))
+	if t.Excerpt.Faulty != "" {
+		text = append(text, fmt.Sprintf("the model sees: %q", t.Excerpt.Faulty))
+	}
 	if t.Excerpt.Fixed != "" {
 		text = append(text, fmt.Sprintf("mended:         %q", t.Excerpt.Fixed))
 	}

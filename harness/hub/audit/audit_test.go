@@ -39,7 +39,8 @@ func book(t *testing.T) *audit.Book {
 	}
 	r := &advisory.Record{ID: "x_ASSAY-2026-9001", Summary: "Null is printed.", Details: "-",
 		Affected: []advisory.Affected{{
-			Ranges: []advisory.Range{{Repo: "https://huggingface.co/a/b"}}}}}
+			Ranges: []advisory.Range{{Repo: "https://huggingface.co/a/b",
+				Events: []advisory.Event{{Introduced: "0"}}}}}}}
 	r.Template = advisory.Template{Text: advisory.DigestsOf(faulty), Rule: "A012",
 		Severity: rule.Error, Fixable: true, Engines: []string{"all"},
 		Witnesses: []advisory.Witness{{Variables: []byte(witness),

@@ -76,13 +76,11 @@ func Open(name string, stdin io.Reader) ([]subject.Source, error) {
 	return subject.OpenAll(name, stdin)
 }
 
-// maxProps bounds what a server may answer.
-const maxProps = 8 << 20
+// maxAnswer bounds what a server may answer, in bytes.
+const maxAnswer = 8 << 20
 
-// Serving asks a server for the templates that it uses, by llama-server's /props.
-func Serving(ctx context.Context, client *http.Client, address string) ([]subject.Source, error) {
-	url := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1"), "/") +
-		"/props"
+// get asks a server for a text.
+func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -93,14 +91,29 @@ func Serving(ctx context.Context, client *http.Client, address string) ([]subjec
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s: %s: the server does not show its template; give the "+
-			"model's files instead", url, resp.Status)
+		return nil, fmt.Errorf("GET %s: %s", url, resp.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if len(text) > maxAnswer {
+		err = fmt.Errorf("GET %s: the answer has more than %d bytes", url, maxAnswer)
+	}
+	return text, err
+}
+
+// Serving asks a server for the templates that it uses, by llama-server's /props.
+func Serving(ctx context.Context, client *http.Client, address string) ([]subject.Source, error) {
+	url := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1"), "/") +
+		"/props"
+	text, err := get(ctx, client, url)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the server does not show its template; give the model's "+
+			"files instead", err)
 	}
 	var props struct {
 		Template string `json:"chat_template"`
 		ToolUse  string `json:"chat_template_tool_use"`
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxProps)).Decode(&props); err != nil {
+	if err := json.Unmarshal(text, &props); err != nil {
 		return nil, fmt.Errorf("GET %s: %w", url, err)
 	}
 	var all []subject.Source
