@@ -38,12 +38,18 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		if at >= strings.LastIndex(last.Text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only the end of the turn changes
 		}
+		const sentence = 8 // words
+		_, end, _ := strings.Cut(then.Text, "SECONDNEEDLE")
+		if len(strings.Fields(end)) >= sentence {
+			return // the conversation stands in a task, which depends on who spoke last
+		}
 		find := find
 		if thoughtGone(s, last.Text, then.Text) {
 			find = probe.Weigh(find, rule.Note) // models are trained so
 		}
-		find(then.Instead(at, last.Text[at:], last.At(at)), "%s is rewritten once a question follows: an engine's cache of the "+
-			"prompt is void from here on\n%s", c.name, report.Sides("last", last.Text, "then", then.Text))
+		find(then.Instead(at, last.Text[at:], last.At(at)), "after %s, the next question changes "+
+			"the prompt before it: caches are lost\n%s", c.name,
+			report.Sides("before", last.Text, "after", then.Text))
 		return
 	}
 }

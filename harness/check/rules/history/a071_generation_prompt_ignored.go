@@ -37,6 +37,10 @@ var GenerationPromptIgnored = &probe.Rule{
 // nothing to ask for.
 func checkAsked(s *probe.Subject, find probe.Finder) {
 	answer, turn := answerHeaders(s)
+	header := answer
+	if shared := strings.TrimSpace(turn); shared != "" && strings.HasPrefix(answer, shared) {
+		header = shared // by the rest the model chooses between an answer and a call
+	}
 	checkReasoningAsked(s, find)
 	for _, mode := range reason.ThinkingModes() {
 		asked, err1 := reason.PlainQuestion(s, mode.On, true)
@@ -51,7 +55,7 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 		}
 		_, end, _ := strings.Cut(not.Text, "USERNEEDLE")
 		_, tail, _ := strings.Cut(asked.Text, "USERNEEDLE")
-		rest, opens := strings.CutPrefix(answer, strings.TrimSpace(end))
+		rest, opens := strings.CutPrefix(header, strings.TrimSpace(end))
 		others := slices.ContainsFunc(boundary.Gaps.Of(s),
 			func(g boundary.Gap) bool { // something else may follow
 				between := strings.TrimSpace(g.Text)
@@ -66,10 +70,10 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 			})
 		more, longer := strings.CutPrefix(not.Text, asked.Text)
 		more = strings.TrimSpace(more)
-		header, follows := strings.CutPrefix(turn, tail)
-		header = strings.TrimSpace(header)
+		open, follows := strings.CutPrefix(turn, tail)
+		open = strings.TrimSpace(open)
 		inverted := longer && more != "" && (strings.Contains(turn, more) || follows &&
-			strings.ContainsFunc(header, unicode.IsLetter) && strings.HasPrefix(more, header))
+			strings.ContainsFunc(open, unicode.IsLetter) && strings.HasPrefix(more, open))
 		switch {
 		case inverted:
 			find(not.At(len(not.Text)-1), "%s is written without add_generation_prompt, and "+

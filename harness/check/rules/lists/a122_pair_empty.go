@@ -26,11 +26,15 @@ var PairEmpty = &probe.Rule{
 	Find:  checkEmptyPair,
 }
 
-// answers reports whether an answer's text is the next that a prompt has of a message: reasoning
-// that is not there may well leave its markers.
+// answers reports whether the next message of a prompt is an answer, or words of the model that the
+// prompt lacks: reasoning that is not there may well leave its markers.
 func answers(t *prompts.Prompt, off int) bool {
 	for i, span := range t.Spans {
-		if span.To > 0 && span.From >= off {
+		switch {
+		case span.To == 0 && i > 0 && t.Spans[i-1].To > 0 && t.Spans[i-1].To <= off &&
+			(t.Kinds[i] == conversation.Answer || t.Kinds[i] == conversation.Call):
+			return true
+		case span.To > 0 && span.From >= off:
 			return t.Kinds[i] == conversation.Answer
 		}
 	}

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/goassay/assay/harness/check/fact/boundary"
@@ -87,6 +88,7 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		gap   map[string]boundary.Gap
 	}
 	all := map[conversation.Kind]*seen{}
+	ends := map[string]map[conversation.Kind]bool{} // the turns that a space follows
 	for _, g := range boundary.Gaps.Of(s) {
 		at := strings.LastIndex(g.Text, f.Closer)
 		if at < 0 || g.Before == conversation.None || g.After == conversation.None ||
@@ -103,6 +105,10 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 			all[g.After] = &seen{map[string]int{}, map[string]boundary.Gap{}}
 		}
 		space := rest[:len(rest)-len(bare)]
+		if ends[space] == nil {
+			ends[space] = map[conversation.Kind]bool{}
+		}
+		ends[space][g.Before] = true
 		if all[g.After].count[space]++; all[g.After].count[space] == 1 {
 			all[g.After].gap[space] = g
 		}
@@ -113,12 +119,13 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		}
 		usual, odd := "", ""
 		for space, n := range all[kind].count {
-			if n > all[kind].count[usual] || n == all[kind].count[usual] && space > usual {
+			if c := cmp.Or(cmp.Compare(len(ends[space]), len(ends[usual])),
+				cmp.Compare(n, all[kind].count[usual]), cmp.Compare(space, usual)); c > 0 {
 				usual = space
 			}
 		}
 		for space := range all[kind].count {
-			if space != usual && (odd == "" || space < odd || all[kind].gap[odd].In == nil) {
+			if space != usual && (all[kind].gap[odd].In == nil || odd == usual || space < odd) {
 				odd = space
 			}
 		}
