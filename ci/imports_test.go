@@ -32,6 +32,7 @@ var policy = map[string][]string{
 	"jinja/syntax":     {"source"},
 	"jinja/flow":       {"jinja/syntax", "source"},
 	"jinja/flow/reach": {"jinja/flow", "jinja/syntax", "source"},
+	"jinja/edit":       {"jinja/flow", "jinja/syntax", "source"},
 	"jinja":            {"internal/slab", "jinja/flow", "jinja/syntax", "ordered", "source"},
 	"chattemplate":     {"jinja", "jinja/flow", "ordered", "source", "words"},
 	"internal/observe": {"chattemplate", "chat", "format", "jinja", "ordered"},
@@ -89,17 +90,20 @@ var forbidden = map[string]string{
 }
 
 type listed struct {
-	ImportPath string
-	Imports    []string
-	CgoFiles   []string
+	ImportPath   string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+	CgoFiles     []string
 }
 
 // list returns the packages of the module as the go command sees them, with the files of every
 // build tag.
 func list(t *testing.T) []listed {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,CgoFiles",
-		"-tags=llama,cloud,libassay", "./...")
+	cmd := exec.Command("go", "list",
+		"-json=ImportPath,Imports,TestImports,XTestImports,CgoFiles", "-tags=llama,cloud,libassay",
+		"./...")
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	if err != nil {
@@ -176,20 +180,25 @@ func checkForeign(t *testing.T, importer, imported string) {
 	}
 }
 
-// treeReaders are the packages that read the trees of templates themselves, and so the only ones
-// with a switch over names, set, for or macros; all others ask the model of a template. Those
-// outside engine/jinja edit trees. The list only gets shorter.
-var treeReaders = []string{"engine/jinja", "engine/jinja/flow", "engine/jinja/flow/reach",
-	"harness/check/repair", "harness/edit/fix", "harness/edit/mutate", "harness/edit/train"}
+// treeReaders are the packages that read the trees of templates, and so the only ones with a switch
+// over the forms of the syntax: the interpreter, the model of a template with its proofs, and the
+// parts and edits of one. All others ask those. The list only gets shorter.
+var treeReaders = []string{"engine/jinja", "engine/jinja/edit", "engine/jinja/flow",
+	"engine/jinja/flow/reach"}
 
-// TestTreeReaders finds every package that imports the syntax of templates.
+// TestTreeReaders finds the packages, and their tests, that import the syntax of templates: all of
+// treeReaders, and no other one.
 func TestTreeReaders(t *testing.T) {
+	const syntax = module + "engine/jinja/syntax"
+	var readers []string
 	for _, p := range list(t) {
-		name := strings.TrimPrefix(p.ImportPath, module)
-		if !slices.Contains(p.Imports, module+"engine/jinja/syntax") ||
-			slices.Contains(treeReaders, name) {
-			continue
+		imports := slices.Concat(p.Imports, p.TestImports, p.XTestImports)
+		if p.ImportPath != syntax && slices.Contains(imports, syntax) {
+			readers = append(readers, strings.TrimPrefix(p.ImportPath, module))
 		}
-		t.Errorf("%s imports engine/jinja/syntax; ask engine/jinja/flow", name)
+	}
+	if slices.Sort(readers); !slices.Equal(readers, treeReaders) {
+		t.Errorf("%q import engine/jinja/syntax, want %q; ask engine/jinja/flow what a template "+
+			"means, and engine/jinja/edit where its parts stand", readers, treeReaders)
 	}
 }

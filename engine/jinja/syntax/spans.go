@@ -1,44 +1,9 @@
 package syntax
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-
-	"github.com/goassay/assay/engine/source"
-)
+import "github.com/goassay/assay/engine/source"
 
 // Span is a stretch of a source: the bytes from From on, up to To.
 type Span struct{ From, To int }
-
-// Edit replaces the stretch of a source from From up to To with a text.
-type Edit struct {
-	From, To int
-	Text     string
-}
-
-// Replaced returns the edit that puts a text in place of the span.
-func (s Span) Replaced(text string) Edit { return Edit{s.From, s.To, text} }
-
-// Apply makes edits of a text, given in any order, and returns those that it has made, in theirs.
-// Of several at one place the order is kept; one that begins inside another is left out.
-func Apply(text string, edits ...Edit) (string, []Edit) {
-	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.From, b.From) })
-	var b strings.Builder
-	at := 0
-	edits = slices.DeleteFunc(edits, func(e Edit) bool {
-		if e.From < at {
-			return true
-		}
-		b.WriteString(text[at:e.From])
-		b.WriteString(e.Text)
-		at = e.To
-		return false
-	})
-	b.WriteString(text[at:])
-	return b.String(), edits
-}
 
 // Spans says where in its source each part of a tree stands, for a program that edits a template
 // without printing it anew: all that an edit does not touch stays as the author wrote it, white

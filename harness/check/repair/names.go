@@ -1,14 +1,12 @@
 package repair
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/jinja/flow"
-	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -78,9 +76,9 @@ var (
 
 // Names are the names in a template that the language does not have.
 type Names struct {
-	Mended  []string      // those that it has under another name
-	Edits   []syntax.Edit // that write the other names, in order; apart
-	Unknown []Unknown     // the others
+	Mended  []string    // those that it has under another name
+	Edits   []edit.Edit // that write the other names, in order; apart
+	Unknown []Unknown   // the others
 }
 
 // Unknown is a name that nothing in the language replaces.
@@ -92,123 +90,89 @@ type Unknown struct {
 // NamesIn looks for the names of filters, tests and functions that the language does not have. The
 // error is that of a text that is no template.
 func NamesIn(src *source.Source) (Names, error) {
-	tree, spans, err := syntax.ParseSpans(src)
+	t, err := edit.Parse(src)
 	if err != nil {
 		return Names{}, err
 	}
-	n := &namer{text: src.Text, spans: spans, model: flow.New(tree)}
-	for _, s := range tree.Body {
-		n.look(s)
-	}
-	sorted(n.Edits)
-	return n.Names, nil
+	return namesIn(t), nil
 }
 
-// sorted sorts edits by their places.
-func sorted(edits []syntax.Edit) []syntax.Edit {
-	slices.SortStableFunc(edits, func(a, b syntax.Edit) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
-	})
-	return edits
+func namesIn(t *edit.Template) Names {
+	n := &namer{Template: t}
+	for x := range t.All() {
+		switch {
+		case x.Is(edit.Filter) && x.X != nil && !jinja.HasFilter(x.Word):
+			n.filter(x)
+		case x.Is(edit.Test) && !jinja.HasTest(x.Word):
+			n.test(x)
+		case x.Is(edit.Call):
+			n.call(x)
+		}
+	}
+	edit.Sorted(n.Edits)
+	return n.Names
 }
 
 // namer looks for names that the language does not have.
 type namer struct {
 	Names
-	text  string
-	spans *syntax.Spans
-	model *flow.Model
+	*edit.Template
 }
 
-func (n *namer) look(node syntax.Node) {
-	switch x := node.(type) {
-	case *syntax.Filter:
-		if !jinja.HasFilter(x.Name) && x.X != nil {
-			n.filter(x)
-		}
-	case *syntax.Unary:
-		if t, ok := x.X.(*syntax.Test); ok && x.Op == "not" {
-			n.test(t, x)
-			n.look(t.X)
-			return
-		}
-	case *syntax.Test:
-		n.test(x, x)
-	case *syntax.Call:
-		n.call(x)
-	}
-	for _, c := range syntax.Children(node) {
-		n.look(c)
-	}
-}
-
-func (n *namer) mend(name string, edits ...syntax.Edit) {
+func (n *namer) mend(name string, edits ...edit.Edit) {
 	n.Mended = append(n.Mended, name)
 	n.Edits = append(n.Edits, edits...)
 }
 
-func (n *namer) filter(x *syntax.Filter) {
-	at := x.Offset()
-	end := at + len(x.Name)
-	if other, ok := filterAliases[x.Name]; ok {
-		n.mend(x.Name, syntax.Edit{From: at, To: end, Text: other})
-		return
-	}
-	bar := strings.LastIndexByte(n.text[:at], '|')
-	if slices.Contains(filterMethods, x.Name) && bar >= n.spans.Expr(x.X).To {
-		operand := n.spans.Expr(x.X)
-		edits := []syntax.Edit{{From: operand.To, To: end, Text: "." + x.Name}}
-		if !primary(x.X) && n.text[operand.From] != '(' {
-			edits = []syntax.Edit{{From: operand.From, To: operand.From, Text: "("},
-				{From: operand.To, To: end, Text: ")." + x.Name}}
-		}
-		if !strings.HasPrefix(strings.TrimLeft(n.text[end:], " "), "(") {
-			edits[len(edits)-1].Text += "()"
-		}
-		n.mend(x.Name, edits...)
-		return
-	}
-	n.Unknown = append(n.Unknown, Unknown{at, fmt.Sprintf("the filter %q", x.Name)})
+func (n *namer) unknown(off int, sort, name string) {
+	n.Unknown = append(n.Unknown, Unknown{off, fmt.Sprintf("the %s %q", sort, name)})
 }
 
-// primary reports whether a method may be called on an expression without parentheses around it.
-func primary(x syntax.Expr) bool {
-	switch x.(type) {
-	case *syntax.Name, *syntax.Attr, *syntax.Item, *syntax.Call:
-		return true
-	}
-	return false
-}
-
-// test mends a test; whole is the test with its negation.
-func (n *namer) test(x *syntax.Test, whole syntax.Expr) {
-	if jinja.HasTest(x.Name) {
+func (n *namer) filter(x *edit.Node) {
+	end := x.Off + len(x.Word)
+	if other, ok := filterAliases[x.Word]; ok {
+		n.mend(x.Word, edit.Edit{From: x.Off, To: end, Text: other})
 		return
 	}
-	operand, span := n.spans.Expr(x.X), n.spans.Expr(whole)
-	at := operand.To + strings.LastIndex(n.text[operand.To:span.To], x.Name)
-	text := n.text[operand.From:operand.To]
-	not := ""
-	if whole != syntax.Expr(x) {
-		not = "not "
+	bar := strings.LastIndexByte(n.Text[:x.Off], '|')
+	if !slices.Contains(filterMethods, x.Word) || bar < x.X.To {
+		n.unknown(x.Off, "filter", x.Word)
+		return
 	}
-	switch other, method := testAliases[x.Name], testMethods[x.Name]; {
+	method := "." + x.Word
+	if !strings.HasPrefix(strings.TrimLeft(n.Text[end:], " "), "(") {
+		method += "()"
+	}
+	var edits []edit.Edit
+	if !x.X.IsPrimary() && x.X.Source[0] != '(' {
+		edits, method = []edit.Edit{edit.Insert(x.X.From, "(")}, ")"+method
+	}
+	n.mend(x.Word, append(edits, edit.Edit{From: x.X.To, To: end, Text: method})...)
+}
+
+// test mends a test, with its negation.
+func (n *namer) test(x *edit.Node) {
+	whole, not := x.Span, ""
+	if x.Up.Is(edit.Unary, "not") {
+		whole, not = x.Up.Span, "not "
+	}
+	at := x.X.To + strings.LastIndex(n.Text[x.X.To:whole.To], x.Word)
+	text, arg := x.X.Source, ""
+	if len(x.Args) == 1 {
+		arg = inner(x.Args[0].Source)
+	}
+	switch other, method := testAliases[x.Word], testMethods[x.Word]; {
 	case other != "":
-		n.mend(x.Name, syntax.Edit{From: at, To: at + len(x.Name), Text: other})
-	case (x.Name == "list" || x.Name == "array") && Simple(x.X):
-		n.mend(x.Name, syntax.Edit{From: span.From, To: span.To,
-			Text: fmt.Sprintf("%s(%s is sequence and %s is not "+
-				"string and %s is not mapping)", not, text, text, text)})
-	case method != "" && primary(x.X) && len(x.Args.Args) == 1:
-		arg := n.spans.Expr(x.Args.Args[0])
-		n.mend(x.Name, syntax.Edit{From: span.From, To: span.To,
-			Text: fmt.Sprintf("%s%s.%s(%s)", not, text, method, inner(n.text[arg.From:arg.To]))})
-	case x.Name == "contains" && len(x.Args.Args) == 1:
-		arg := n.spans.Expr(x.Args.Args[0])
-		n.mend(x.Name, syntax.Edit{From: span.From, To: span.To,
-			Text: fmt.Sprintf("(%s %sin %s)", inner(n.text[arg.From:arg.To]), not, text)})
+		n.mend(x.Word, edit.Edit{From: at, To: at + len(x.Word), Text: other})
+	case (x.Word == "list" || x.Word == "array") && x.X.Simple():
+		n.mend(x.Word, whole.Replaced(fmt.Sprintf("%s(%[2]s is sequence and %[2]s is not "+
+			"string and %[2]s is not mapping)", not, text)))
+	case method != "" && x.X.IsPrimary() && arg != "":
+		n.mend(x.Word, whole.Replaced(fmt.Sprintf("%s%s.%s(%s)", not, text, method, arg)))
+	case x.Word == "contains" && arg != "":
+		n.mend(x.Word, whole.Replaced(fmt.Sprintf("(%s %sin %s)", arg, not, text)))
 	default:
-		n.Unknown = append(n.Unknown, Unknown{at, fmt.Sprintf("the test %q", x.Name)})
+		n.unknown(at, "test", x.Word)
 	}
 }
 
@@ -222,50 +186,28 @@ func inner(text string) string {
 }
 
 // call mends the call of a function that only Python or another engine has.
-func (n *namer) call(x *syntax.Call) {
-	span := n.spans.Expr(x)
-	if a, ok := x.Func.(*syntax.Attr); ok && a.Name == "dumps" && len(x.Args.Args) == 1 &&
-		len(x.Keywords) == 0 {
-		if of, ok := a.X.(*syntax.Name); ok && of.Name == "json" && !n.model.Assigns("json") {
-			n.asFilter("json.dumps", span, x.Args.Args[0], "tojson")
+func (n *namer) call(x *edit.Node) {
+	one := len(x.Args) == 1 && len(x.Keywords) == 0
+	if x.X.Is(edit.Member, "dumps") && x.X.X.Is(edit.Name, "json") && one &&
+		!n.Flow.Assigns("json") {
+		n.asFilter("json.dumps", x, "tojson")
+	}
+	if name := x.X.Word; x.X.Is(edit.Name) && !n.Flow.Assigns(name) && !jinja.HasFunction(name) {
+		if other, ok := functionAliases[name]; ok {
+			n.mend(name, edit.Edit{From: x.X.Off, To: x.X.Off + len(name), Text: other})
+		} else if other, ok := functionFilters[name]; ok && one {
+			n.asFilter(name, x, other)
 		}
-		return
-	}
-	f, ok := x.Func.(*syntax.Name)
-	if !ok || n.model.Assigns(f.Name) || jinja.HasFunction(f.Name) {
-		return
-	}
-	if other, ok := functionAliases[f.Name]; ok {
-		n.mend(f.Name, syntax.Edit{From: f.Offset(), To: f.Offset() + len(f.Name), Text: other})
-		return
-	}
-	if other, ok := functionFilters[f.Name]; ok && len(x.Args.Args) == 1 && len(x.Keywords) == 0 {
-		n.asFilter(f.Name, span, x.Args.Args[0], other)
 	}
 }
 
 // asFilter writes a call with one argument as a filter of the argument.
-func (n *namer) asFilter(name string, call syntax.Span, arg syntax.Expr, filter string) {
-	span := n.spans.Expr(arg)
+func (n *namer) asFilter(name string, call *edit.Node, filter string) {
+	arg := call.Args[0]
 	open, end := "(", "|"+filter+")"
-	if _, isFilter := arg.(*syntax.Filter); !primary(arg) && !isFilter {
-		open, end = "((", ")|"+filter+")"
+	if !arg.IsPrimary() && !arg.Is(edit.Filter) {
+		open, end = "((", ")"+end
 	}
-	n.mend(name, syntax.Edit{From: call.From, To: span.From, Text: open},
-		syntax.Edit{From: span.To, To: call.To, Text: end})
-}
-
-// Simple reports whether an expression may well be written twice.
-func Simple(x syntax.Expr) bool {
-	switch x := x.(type) {
-	case *syntax.Name:
-		return true
-	case *syntax.Attr:
-		return Simple(x.X)
-	case *syntax.Item:
-		_, isConst := x.Index.(*syntax.Const)
-		_, isName := x.Index.(*syntax.Name)
-		return (isConst || isName) && Simple(x.X)
-	}
-	return false
+	n.mend(name, edit.Edit{From: call.From, To: arg.From, Text: open},
+		edit.Edit{From: arg.To, To: call.To, Text: end})
 }

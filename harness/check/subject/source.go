@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
 	"github.com/goassay/assay/engine/model/modeldir"
@@ -45,7 +46,7 @@ type Source struct {
 // edited is how a source came of another one.
 type edited struct {
 	from  Source
-	edits []flow.Edit // in order
+	edits []edit.Edit // in order
 }
 
 // Places returns the text of the template, for positions in it.
@@ -323,8 +324,8 @@ func (s Source) WithText(text string) Source {
 
 // Edited returns the source with edits of its text. What is found in it has places of the text as
 // it was ([Source.Original]).
-func (s Source) Edited(edits ...flow.Edit) Source {
-	text, made := flow.Apply(s.Text, edits...)
+func (s Source) Edited(edits ...edit.Edit) Source {
+	text, made := edit.Apply(s.Text, edits...)
 	changed := s.WithText(text)
 	changed.edited = &edited{s, made}
 	return changed

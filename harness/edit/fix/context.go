@@ -6,7 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -72,31 +72,25 @@ func contextFaults(m *mender) []fault {
 // ofSlice returns edits that read the part of a list that a loop goes through in place of the whole
 // list, after the statements that take the part.
 func ofSlice(a *atlas) [][]Edit {
-	tree, _ := a.st.parsed()
 	var all [][]Edit
-	for n := range tree.All() {
-		loop, ok := n.(*syntax.For)
-		if !ok {
+	for loop := range a.All() {
+		if !loop.Is(edit.For) || !loop.X.Is(edit.Name) {
 			continue
 		}
-		part, ok := loop.Iter.(*syntax.Name)
-		if !ok {
-			continue
-		}
-		list, from := a.sliced(part.Name)
+		list, from := a.sliced(loop.X.Word)
 		var after, inside []Edit
-		for r := range a.model.Reads(list) {
+		for r := range a.Flow.Reads(list) {
 			if list == "" || r.Off() < from {
 				continue
 			}
-			e := Edit{From: r.Off(), To: r.Off() + len(list), Text: part.Name}
+			e := Edit{From: r.Off(), To: r.Off() + len(list), Text: loop.X.Word}
 			all = append(all, []Edit{e})
 			after = append(after, e)
-			if span := a.spans.Stmt(loop); span.From <= e.From && e.From < span.To {
+			if loop.Covers(e.From) {
 				inside = append(inside, e)
 			}
 		}
-		all = append(all, sorted(inside), sorted(after))
+		all = append(all, edit.Sorted(inside), edit.Sorted(after))
 	}
 	return slices.DeleteFunc(all, func(edits []Edit) bool { return len(edits) == 0 })
 }
@@ -104,17 +98,14 @@ func ofSlice(a *atlas) [][]Edit {
 // sliced returns the list that a variable has a slice of, and where the last statement ends that
 // takes it; "" where it has none.
 func (a *atlas) sliced(part string) (list string, from int) {
-	for r := range a.model.Definitions(part) {
-		value, _ := r.Value.(syntax.Expr)
-		if value == nil {
+	for r := range a.Flow.Definitions(part) {
+		value := a.Of(r.Value)
+		if !value.IsExpr() {
 			continue
 		}
-		from = max(from, a.spans.Expr(value).To)
-		if item, ok := value.(*syntax.Item); ok {
-			_, cut := item.Index.(*syntax.Slice)
-			if name, ok := item.X.(*syntax.Name); ok && cut {
-				list = name.Name
-			}
+		from = max(from, value.To)
+		if value.Is(edit.Item) && value.Y.Is(edit.Cut) && value.X.Is(edit.Name) {
+			list = value.X.Word
 		}
 	}
 	return list, from

@@ -39,7 +39,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
@@ -68,7 +68,7 @@ type Options struct {
 }
 
 // Edit replaces a stretch of a text.
-type Edit = syntax.Edit
+type Edit = edit.Edit
 
 // Patch is one fault mended.
 type Patch struct {

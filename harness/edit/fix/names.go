@@ -1,7 +1,7 @@
 package fix
 
 import (
-	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/repair"
 	"github.com/goassay/assay/harness/check/rule"
@@ -19,7 +19,7 @@ func (m *mender) names() {
 		return // nothing is known of a text that is no template
 	}
 	edits := n.Edits
-	mended, _ := syntax.Apply(text, edits...)
+	mended, _ := edit.Apply(text, edits...)
 	was, err := m.source(text).Compile()
 	if _, still := m.source(mended).Compile(); still != nil {
 		for _, u := range n.Unknown {
@@ -27,7 +27,7 @@ func (m *mender) names() {
 		}
 		return
 	}
-	if edits == nil || !apart(edits) {
+	if edits == nil || !edit.Apart(edits) {
 		return
 	}
 	if err == nil { // the unknown name stands where it is rarely reached

@@ -7,10 +7,9 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/jinja/flow"
-	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/check/repair"
 )
 
 // moreWords are the text of a second part.
@@ -107,46 +106,38 @@ func partsFaults(m *mender) []fault {
 
 // joined is the filters that make one text of parts.
 func (s *site) joined() string {
-	return "map(attribute=" + s.quote + "text" + s.quote + ")|join"
+	return "map(attribute=" + s.quoted("text") + ")|join"
 }
 
 // joinParts makes one text of a content in parts, and lets parts pass where a test asks for text.
 func joinParts(s *site) ([]Edit, bool) {
-	if !repair.Simple(s.x) {
-		return nil, false
-	}
 	if s.use == asTested {
-		return s.around(s.text+" is iterable or ", ""), true
+		return s.Around(s.Source+" is iterable or ", ""), s.Simple()
 	}
-	return merged(s.chosen(s.text+" if "+s.text+" is string"), s.filtered(s.joined())), true
+	return s.unlessText(s.joined())
 }
 
 // joinOrNone does so, and leaves null as it is.
 func joinOrNone(s *site) ([]Edit, bool) {
-	if !repair.Simple(s.x) || s.use == asTested {
+	if !s.Simple() || s.use == asTested {
 		return nil, false
 	}
-	return s.chosen(fmt.Sprintf("%s|%s if %s is iterable and %s is not string", s.text, s.joined(),
-		s.text, s.text)), true
+	return s.Else(fmt.Sprintf("%[1]s|%[2]s if %[1]s is iterable and %[1]s is not string", s.Source,
+		s.joined())), true
 }
 
 // allParts reads the text of all parts in place of that of one.
 func allParts(s *site) ([]Edit, bool) {
-	key, of, ok := field(s.x)
-	item, isItem := of.(*syntax.Item)
-	if !ok || key != "text" || !isItem || s.text[0] == '(' || s.use == asTested {
+	key, of, ok := s.Field()
+	if !ok || key != "text" || !of.Is(edit.Item) || !of.Y.IsLiteral() || s.Source[0] == '(' ||
+		s.use == asTested {
 		return nil, false
 	}
-	if c, isConst := item.Index.(*syntax.Const); !isConst || c.Kind == syntax.String {
-		return nil, false
-	}
-	list := strings.TrimRight(s.text[:strings.LastIndexByte(s.text[:len(s.text)-s.tail(of)], '[')],
-		" ")
-	text := list + "|" + s.joined()
-	if s.place == chained {
+	text := of.X.Source + "|" + s.joined()
+	if s.Slot() == edit.Chained {
 		text = "(" + text + ")"
 	}
-	return []Edit{s.span.Replaced(text)}, true
+	return []Edit{s.Replaced(text)}, true
 }
 
 // statements returns edits that carry the value of a variable out of a loop, and those that write a
@@ -156,30 +147,21 @@ func statements(a *atlas) [][]Edit { return slices.Concat(a.copied(), carried(a)
 // copied returns edits that put a statement which asks whether a content is text in the place of
 // the tags that print the content whatever it is, one of them and all.
 func (a *atlas) copied() [][]Edit {
-	tree, _ := a.st.parsed()
 	var all [][]Edit
-	for n := range tree.All() {
-		s, ok := n.(*syntax.If)
-		if !ok {
+	for s := range a.All() {
+		if !s.Is(edit.If) || !s.Test.Is(edit.Test, "string") ||
+			len(s.Bodies[1]) == 0 && len(s.Elif) == 0 || s.Has(edit.Set) {
 			continue
 		}
-		asks, ok := s.Test.(*syntax.Test)
-		if !ok || asks.Name != "string" || len(s.Else) == 0 && len(s.Elif) == 0 || assigns(s) {
-			continue
-		}
-		at := a.spans.Stmt(s)
 		var every []Edit
-		for out := range tree.All() {
-			o, ok := out.(*syntax.Output)
-			if !ok || at.From <= o.Offset() && o.Offset() < at.To {
+		for x := range a.All() {
+			if !x.Up.Is(edit.Output) || s.Covers(x.Up.Off) {
 				continue
 			}
-			for _, x := range o.Parts {
-				if a.read(x) != "" && a.read(x) == a.read(asks.X) {
-					e := a.spans.Print(x).Replaced(a.st.text[at.From:at.To])
-					every = append(every, e)
-					all = append(all, []Edit{e})
-				}
+			if read := a.read(x); read != "" && read == a.read(s.Test.X) {
+				e := x.Print.Replaced(s.Source)
+				every = append(every, e)
+				all = append(all, []Edit{e})
 			}
 		}
 		if len(every) > 1 {
@@ -189,30 +171,21 @@ func (a *atlas) copied() [][]Edit {
 	return all
 }
 
-// assigns reports whether a statement sets a variable.
-func assigns(n syntax.Node) bool {
-	if _, ok := n.(*syntax.Assign); ok {
-		return true
-	}
-	return slices.ContainsFunc(syntax.Children(n), assigns)
-}
-
 // read is a name for an expression that reads the field a fault is about, however it is spelled; ""
 // where it reads another one.
-func (a *atlas) read(x syntax.Expr) string {
-	key, of, ok := field(x)
+func (a *atlas) read(x *edit.Node) string {
+	key, of, ok := x.Field()
 	if !ok || !slices.Contains(a.keys, key) {
 		return ""
 	}
-	span := a.spans.Expr(of)
-	return a.st.text[span.From:span.To] + "." + key
+	return of.Source + "." + key
 }
 
 // carried returns edits that carry the value of a variable which a loop sets out of it.
 func carried(a *atlas) [][]Edit {
 	var all [][]Edit
-	for _, c := range a.model.Chains() {
-		done := map[*syntax.For]bool{}
+	for _, c := range a.Flow.Chains() {
+		done := map[*edit.Node]bool{}
 		for _, set := range c.Sets {
 			late := c.Lost(set)
 			if late == nil {
@@ -230,34 +203,27 @@ func carried(a *atlas) [][]Edit {
 }
 
 // outermost returns the outermost loop that has one place and not the other; nil: none.
-func (a *atlas) outermost(in, out int) *syntax.For {
-	tree, _ := a.st.parsed()
-	for n := range tree.All() {
-		if f, ok := n.(*syntax.For); ok {
-			if s := a.spans.Stmt(f); s.From <= in && in < s.To && (out < s.From || out >= s.To) {
-				return f
-			}
+func (a *atlas) outermost(in, out int) *edit.Node {
+	for n := range a.All() {
+		if n.Is(edit.For) && n.Covers(in) && !n.Covers(out) {
+			return n
 		}
 	}
 	return nil
 }
 
 // carry keeps a variable in a namespace while a loop runs.
-func (a *atlas) carry(c *flow.Chain, loop *syntax.For) []Edit {
-	span := a.spans.Stmt(loop)
-	name := a.st.unused("kept")
-	edits := []Edit{
-		{From: span.From, To: span.From, Text: a.st.styled(span.From, "{%- set "+name+
-			" = namespace("+c.Name+"="+c.Name+") %}") + a.st.indent(span.From)},
-		{From: span.To, To: span.To, Text: a.st.indent(span.From) + a.st.styled(span.From,
-			"{%- set "+c.Name+" = "+name+"."+c.Name+" %}")},
-	}
+func (a *atlas) carry(c *flow.Chain, loop *edit.Node) []Edit {
+	name, indent := a.Unused("kept"), a.Indent(loop.From)
+	tag := func(set string) string { return a.Like(loop.From, "{%- set "+set+" %}") }
+	edits := loop.Around(tag(name+" = namespace("+c.Name+"="+c.Name+")")+indent,
+		indent+tag(c.Name+" = "+name+"."+c.Name))
 	for _, r := range slices.Concat(c.Sets, c.Gets) {
-		if off := r.Off(); span.From <= off && off < span.To && r.Kind != flow.Passed {
-			if at := strings.Index(a.st.text[off:span.To], c.Name); at >= 0 {
-				edits = append(edits, Edit{From: off + at, To: off + at, Text: name + "."})
+		if off := r.Off(); loop.Covers(off) && r.Kind != flow.Passed {
+			if at := strings.Index(a.Text[off:loop.To], c.Name); at >= 0 {
+				edits = append(edits, edit.Insert(off+at, name+"."))
 			}
 		}
 	}
-	return sorted(edits)
+	return edit.Sorted(edits)
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/jinja/syntax"
-	"github.com/goassay/assay/harness/check/repair"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -22,7 +21,7 @@ const (
 type candidate struct{ wraps [][]Edit }
 
 // edits returns all edits of a candidate in order.
-func (c candidate) edits() []Edit { return sorted(slices.Concat(c.wraps...)) }
+func (c candidate) edits() []Edit { return edit.Sorted(slices.Concat(c.wraps...)) }
 
 // candidates returns edits that may mend the failure at a place, the likeliest first.
 func (st *state) candidates(k kindOf, off int) []candidate {
@@ -32,7 +31,7 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 	add := func(wraps ...[]Edit) {
 		c := candidate{wraps}
 		edits := c.edits()
-		if key := fmt.Sprint(edits); apart(edits) && !seen[key] {
+		if key := fmt.Sprint(edits); edit.Apart(edits) && !seen[key] {
 			seen[key] = true
 			all = append(all, c)
 		}
@@ -44,7 +43,7 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 	})
 	var asks [][]Edit // all conditions about the field together
 	for _, s := range a.keyed() {
-		if _, ok := asked(s.x, k.keys); ok {
+		if _, ok := asked(s.Node, k.keys); ok {
 			if edits, ok := k.forms[0](s); ok {
 				asks = append(asks, edits)
 			}
@@ -72,25 +71,25 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 	each(keyed)
 	// All places that read a field alike, all of which are tests or not.
 	type reading struct {
-		text  string
-		place place
+		text string
+		slot edit.Slot
 	}
 	read := map[string][]*site{}
 	for _, s := range keyed {
-		read[s.text] = append(read[s.text], s)
+		read[s.Source] = append(read[s.Source], s)
 	}
 	tried := map[reading]bool{}
 	for _, s := range slices.Concat(near, keyed) {
-		if tried[reading{s.text, s.place}] {
+		if tried[reading{s.Source, s.Slot()}] {
 			continue
 		}
-		tried[reading{s.text, s.place}] = true
+		tried[reading{s.Source, s.Slot()}] = true
 		for _, form := range k.forms {
 			var every, alike [][]Edit
-			for _, other := range read[s.text] {
+			for _, other := range read[s.Source] {
 				if edits, ok := form(other); ok {
 					every = append(every, edits)
-					if other.place == s.place {
+					if other.Slot() == s.Slot() {
 						alike = append(alike, edits)
 					}
 				}
@@ -114,7 +113,7 @@ func compareBool(a, b bool) int {
 
 // apply applies edits, and reports whether the result compiles.
 func (m *mender) apply(st *state, edits []Edit) (*state, bool) {
-	text, _ := syntax.Apply(st.text, edits...)
+	text, _ := edit.Apply(st.text, edits...)
 	next, ok := m.state(text)
 	if ok {
 		next.from, next.step = st, edits
@@ -252,10 +251,11 @@ func (m *mender) refusal(k kindOf, f fault) (*state, bool) {
 		return nil, false
 	}
 	for _, s := range st.survey(k.keys).near(was.off) {
-		if !repair.Simple(s.x) || s.at < 0 {
+		at := s.tag()
+		if !s.Simple() || at < 0 {
 			continue
 		}
-		next, ok := m.apply(st, []Edit{{From: s.at, To: s.at, Text: s.refusing(st.text)}})
+		next, ok := m.apply(st, []Edit{edit.Insert(at, s.refusing(st.text, at))})
 		if !ok {
 			continue
 		}
@@ -266,21 +266,35 @@ func (m *mender) refusal(k kindOf, f fault) (*state, bool) {
 	return nil, false
 }
 
+// tag is where the tag begins that an expression stands in; -1: inside another statement.
+func (s *site) tag() int {
+	x := s.Node
+	for x.Up.IsExpr() {
+		x = x.Up
+	}
+	switch {
+	case x.Up.Is(edit.Output):
+		return x.Print.From
+	case len(x.Up.Tags) > 0:
+		return x.Up.Tags[0].From
+	}
+	return -1
+}
+
 // refusing returns a statement, to stand before the tag of an expression, that refuses text.
-func (s *site) refusing(text string) string {
+func (s *site) refusing(text string, at int) string {
 	const words = "The arguments of a tool call must be an object, not a text: read the JSON first."
-	line := strings.LastIndexByte(text[:s.at], '\n') + 1
-	indent, inner := text[line:s.at], ""
+	indent, inner := text[strings.LastIndexByte(text[:at], '\n')+1:at], ""
 	if strings.TrimSpace(indent) == "" {
 		indent, inner = "\n"+indent, "    "
 	} else {
 		indent = ""
 	}
 	open := "{%"
-	if strings.HasPrefix(text[s.at:], "{%-") || strings.HasPrefix(text[s.at:], "{{-") {
+	if strings.HasPrefix(text[at:], "{%-") || strings.HasPrefix(text[at:], "{{-") {
 		open = "{%-"
 	}
-	return open + " if " + s.text + " is string %}" + indent + inner + "{{- raise_exception(" +
-		s.quote + words + s.quote + ") }}" +
+	return open + " if " + s.Source + " is string %}" + indent + inner + "{{- raise_exception(" +
+		s.quoted(words) + ") }}" +
 		indent + "{%- endif %}" + indent
 }

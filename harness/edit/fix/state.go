@@ -1,13 +1,12 @@
 package fix
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -18,34 +17,15 @@ type state struct {
 	from *state // that was edited
 	step []Edit // of from's text, in its order
 
-	tree  *syntax.Template
-	spans *syntax.Spans
+	parts *edit.Template
 }
 
-// parsed returns the tree and its spans.
-func (st *state) parsed() (*syntax.Template, *syntax.Spans) {
-	if st.tree == nil {
-		st.tree, st.spans, _ = syntax.ParseSpans(st.t.Source) // it compiles
+// parsed returns the parts of the text.
+func (st *state) parsed() *edit.Template {
+	if st.parts == nil {
+		st.parts, _ = edit.Parse(st.t.Source) // it compiles
 	}
-	return st.tree, st.spans
-}
-
-// apart reports whether edits, sorted, do not overlap.
-func apart(edits []Edit) bool {
-	for i := 1; i < len(edits); i++ {
-		if edits[i].From < edits[i-1].To {
-			return false
-		}
-	}
-	return true
-}
-
-func sorted(edits []Edit) []Edit {
-	slices.SortStableFunc(
-		edits,
-		func(a, b Edit) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) },
-	)
-	return edits
+	return st.parts
 }
 
 // moved returns where a place of a text stands after edits of it.

@@ -2,12 +2,11 @@ package fix
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/rules/turns"
 )
@@ -195,22 +194,22 @@ func (m *mender) tracking(st *state, known *turns.Turns, open []leftOpen) (*stat
 			return st, 0
 		}
 	}
-	name := st.unused("turns")
+	name := st.parsed().Unused("turns")
 	edits := []Edit{{Text: "{%- set " + name + " = namespace(open=false) -%}\n"}}
 	offs := slices.Sorted(maps.Keys(marks))
 	for _, off := range offs {
-		print, _ := st.printed(off)
-		if print.To == 0 {
+		print := st.printed(off)
+		if print == nil {
 			return st, 0
 		}
+		at, t := print.Print.From, st.parsed()
 		if marks[off] {
-			edits = append(edits, st.guarded(print.From, name+".open", "{{- "+literal(end)+" }}"))
+			edits = append(edits, t.Guarded(at, name+".open", "{{- "+edit.Quote(end, "'")+" }}"))
 		}
 		set := "{%- set " + name + ".open = " + strconv.FormatBool(marks[off]) + " %}"
-		edits = append(edits, Edit{From: print.From, To: print.From,
-			Text: st.styled(print.From, set) + st.indent(print.From)})
+		edits = append(edits, edit.Insert(at, t.Like(at, set)+t.Indent(at)))
 	}
-	edits = sorted(edits)
+	edits = edit.Sorted(edits)
 	next, cured := m.ends(st, edits, open)
 	for i := 1; i < len(edits) && cured > 0; { // an edit that can be left out need not be reviewed
 		fewer := slices.Delete(slices.Clone(edits), i, i+1)
@@ -243,123 +242,60 @@ func (m *mender) ends(st *state, edits []Edit, open []leftOpen) (*state, int) {
 	return next, cured
 }
 
-// unused returns a name that does not occur in the template.
-func (st *state) unused(name string) string {
-	for regexp.MustCompile(`\b` + name + `\b`).MatchString(st.text) {
-		name += "_"
-	}
-	return name
-}
-
 // endings returns edits that write the end of a turn right before a header is printed, or right
 // after what is printed before it: always, or on a condition, such as the role of the message
 // before.
 func (st *state) endings(p turns.Unclosed) []Edit {
-	_, spans := st.parsed()
-	print, loops := st.printed(p.Off)
-	before, _ := st.printed(p.Last)
-	if print.To == 0 {
+	t, print, before := st.parsed(), st.printed(p.Off), st.printed(p.Last)
+	if print == nil {
 		return nil
 	}
-	end := "{{- " + literal(p.End) + " }}"
+	at, loops := print.Print.From, print.In(edit.For)
+	end := "{{- " + edit.Quote(p.End, "'") + " }}"
 	var all []Edit
-	if before.To > 0 {
+	if before != nil {
 		after := end
-		if strings.HasSuffix(st.text[:before.To], "-}}") {
+		if strings.HasSuffix(st.text[:before.Print.To], "-}}") {
 			after = strings.TrimSuffix(end, " }}") + " -}}"
 		}
-		all = append(all, Edit{From: before.To, To: before.To, Text: after})
+		all = append(all, edit.Insert(before.Print.To, after))
 	}
-	all = append(all, Edit{From: print.From, To: print.From, Text: st.styled(print.From, end)})
+	all = append(all, edit.Insert(at, t.Like(at, end)))
 	var conditions []string
 	if len(loops) > 0 {
 		loop := loops[len(loops)-1]
-		list := st.text[spans.Expr(loop.Iter).From:spans.Expr(loop.Iter).To]
-		if _, ok := loop.Iter.(*syntax.Name); !ok {
+		list := loop.X.Source
+		if !loop.X.Is(edit.Name) {
 			list = "(" + list + ")"
 		}
-		name, named := loop.Target.(*syntax.Name)
 		if loop.Test == nil && p.Before != "" {
 			last := "loop.index0 > 0 and " + list + "[loop.index0 - 1]"
-			for _, c := range []string{last + ".role == " + literal(p.Before),
+			for _, c := range []string{last + ".role == " + edit.Quote(p.Before, "'"),
 				last + ".tool_calls"} {
 				conditions = append(conditions, c)
-				if named && p.After != "" {
-					conditions = append(conditions, c+" and "+name.Name+".role != 'assistant'",
-						c+" and "+name.Name+".role == "+literal(p.After))
+				if loop.Target.Is(edit.Name) && p.After != "" {
+					role := c + " and " + loop.Target.Word + ".role "
+					conditions = append(conditions, role+"!= 'assistant'",
+						role+"== "+edit.Quote(p.After, "'"))
 				}
 			}
 		}
 		conditions = append(conditions, "loop.first", "loop.first and tools")
 	} else if p.Before != "" {
-		conditions = append(conditions, "messages and messages[-1].role == "+literal(p.Before))
+		conditions = append(conditions, "messages and messages[-1].role == "+edit.Quote(p.Before, "'"))
 	}
 	for _, c := range conditions {
-		all = append(all, st.guarded(print.From, c, end))
+		all = append(all, t.Guarded(at, c, end))
 	}
 	return all
 }
 
-// styled returns a tag that strips the white space before it only if the tag at the offset, before
-// which it is put, does so.
-func (st *state) styled(at int, tag string) string {
-	if rest := st.text[at:]; strings.HasPrefix(rest, "{{-") || strings.HasPrefix(rest, "{%-") {
-		return tag
-	}
-	return strings.Replace(strings.Replace(tag, "{{-", "{{", 1), "{%-", "{%", 1)
-}
-
-// indent returns the line feed and the white space that stand before a tag which strips them; ""
-// where it does not, or other text stands there.
-func (st *state) indent(at int) string {
-	line := st.text[strings.LastIndexByte(st.text[:at], '\n')+1 : at]
-	rest := st.text[at:]
-	if (strings.HasPrefix(rest, "{{-") || strings.HasPrefix(rest, "{%-")) &&
-		strings.TrimSpace(line) == "" {
-		return "\n" + line
-	}
-	return ""
-}
-
-// guarded returns an edit that puts an if with a statement in it before the tag at an offset.
-func (st *state) guarded(at int, condition, body string) Edit {
-	open := st.styled(at, "{%- if "+condition+" %}")
-	indent := st.indent(at)
-	inner := ""
-	if indent != "" {
-		inner = indent + "    "
-	}
-	return Edit{From: at, To: at, Text: open + inner + body + indent + "{%- endif %}" + indent}
-}
-
-// printed returns the span of the part of an output that an offset is in, and the loops around it,
-// the innermost last.
-func (st *state) printed(off int) (at syntax.Span, loops []*syntax.For) {
-	tree, spans := st.parsed()
-	var visit func(n syntax.Node, around []*syntax.For)
-	visit = func(n syntax.Node, around []*syntax.For) {
-		if f, ok := n.(*syntax.For); ok {
-			around = append(around[:len(around):len(around)], f)
-		}
-		if o, ok := n.(*syntax.Output); ok {
-			for _, part := range o.Parts {
-				s := spans.Print(part)
-				if s.From <= off && off < s.To {
-					at, loops = s, around
-				}
-			}
-		}
-		for _, c := range syntax.Children(n) {
-			visit(c, around)
+// printed returns the part of an output that an offset is in; nil: none.
+func (st *state) printed(off int) (at *edit.Node) {
+	for n := range st.parsed().All() {
+		if n.Up.Is(edit.Output) && n.Print.From <= off && off < n.Print.To {
+			at = n
 		}
 	}
-	for _, n := range tree.Body {
-		visit(n, nil)
-	}
-	return at, loops
-}
-
-// literal returns a text as a string literal of Jinja.
-func literal(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`).Replace(text) + "'"
+	return at
 }

@@ -7,8 +7,8 @@
 // template: a branch is dropped, a condition negated, the first taken for the last, tojson
 // forgotten, a separator, a marker or a role left out, a field misspelt, a block moved or repeated.
 // [Rewrites] makes changes that keep the behaviour: other names, turned conditions, white space
-// inside tags. Both edit the source where the tree reports that a part stands ([syntax.Spans]); all
-// else stays as the author wrote it.
+// inside tags. Both edit the source where a part stands ([edit.Node]); all else stays as the author
+// wrote it.
 //
 // [Reference] has conversations that no check knows of. Whether a mutant matters is decided by
 // their renderings alone: some rendering changes, or none does. [Judge] then asks the checks, which
@@ -27,7 +27,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -67,9 +67,7 @@ type Mutant struct {
 
 // maker makes mutants of one template.
 type maker struct {
-	text  string
-	tree  *syntax.Template
-	spans *syntax.Spans
+	*edit.Template
 	made  []Mutant
 	seen  map[string]bool // texts
 	roles []string        // words that the template writes for who speaks
@@ -77,80 +75,52 @@ type maker struct {
 }
 
 func newMaker(text string) (*maker, error) {
-	tree, spans, err := syntax.ParseSpans(source.New("template", text))
+	t, err := edit.Parse(source.New("template", text))
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{text: text, tree: tree, spans: spans, seen: map[string]bool{text: true},
+	m := &maker{Template: t, seen: map[string]bool{text: true}, own: []string{"loop"},
 		roles: []string{"system", "user", "assistant", "tool", "model", "developer"}}
-	m.own = append(m.own, "loop")
-	m.walk(func(n syntax.Node, _ []syntax.Node) {
-		switch n := n.(type) {
-		case *syntax.Assign:
-			if call, ok := n.Value.(*syntax.Call); ok && syntax.IsName(call.Func, "namespace") {
-				if name, ok := n.Target.(*syntax.Name); ok {
-					m.own = append(m.own, name.Name)
-				}
+	for n := range t.All() {
+		switch {
+		case n.Is(edit.Set) && n.X.Is(edit.Call) && n.X.X.Is(edit.Name, "namespace"):
+			if n.Target.Is(edit.Name) {
+				m.own = append(m.own, n.Target.Word)
 			}
-		case *syntax.Compare: // a role that the template asks for
-			for _, op := range n.Ops {
-				if c, ok := op.X.(*syntax.Const); ok && c.Kind == syntax.String && isField(n.X,
-					"role") && !slices.Contains(m.roles, c.Text) {
-					m.roles = append(m.roles, c.Text)
+		case n.Is(edit.Compare) && n.X.Is(edit.Member, "role"): // a role that the template asks for
+			for _, x := range n.Parts[1:] {
+				if x.Is(edit.Text) && !slices.Contains(m.roles, x.Word) {
+					m.roles = append(m.roles, x.Word)
 				}
 			}
 		}
-	})
+	}
 	return m, nil
 }
 
-// isField reports whether an expression looks up a field of a name.
-func isField(x syntax.Expr, name string) bool {
-	switch x := x.(type) {
-	case *syntax.Attr:
-		return x.Name == name
-	case *syntax.Item:
-		c, ok := x.Index.(*syntax.Const)
-		return ok && c.Kind == syntax.String && c.Text == name
-	}
-	return false
-}
-
-// walk visits every node with those above it, the outermost first.
-func (m *maker) walk(visit func(n syntax.Node, above []syntax.Node)) {
-	var above []syntax.Node
-	var down func(n syntax.Node)
-	down = func(n syntax.Node) {
-		visit(n, above)
-		above = append(above, n)
-		for _, child := range syntax.Children(n) {
-			down(child)
+// walk visits every node.
+func (m *maker) walk(visits ...func(n *edit.Node)) {
+	for _, visit := range visits {
+		for n := range m.All() {
+			visit(n)
 		}
-		above = above[:len(above)-1]
-	}
-	for _, s := range m.tree.Body {
-		down(s)
 	}
 }
-
-func (m *maker) cut(s syntax.Span) string { return m.text[s.From:s.To] }
-
-func (m *maker) source(x syntax.Expr) string { return m.cut(m.spans.Expr(x)) }
 
 // add adds the mutant that an edit makes, unless another one has the same text.
-func (m *maker) add(of Operator, edits ...syntax.Edit) {
-	text, edits := syntax.Apply(m.text, edits...)
+func (m *maker) add(of Operator, edits ...edit.Edit) {
+	text, edits := edit.Apply(m.Text, edits...)
 	if m.seen[text] {
 		return
 	}
 	m.seen[text] = true
 	first := edits[0]
-	was, is := m.cut(syntax.Span{From: first.From, To: first.To}), first.Text
-	m.made = append(m.made, Mutant{Operator: of, Off: first.From, Was: was, Is: is, Text: text})
+	m.made = append(m.made, Mutant{Operator: of, Off: first.From,
+		Was: m.Text[first.From:first.To], Is: first.Text, Text: text})
 }
 
 // replace adds the mutant in which another text stands for a part.
-func (m *maker) replace(of Operator, s syntax.Span, text string) {
+func (m *maker) replace(of Operator, s edit.Span, text string) {
 	if s.From < s.To || text != "" {
 		m.add(of, s.Replaced(text))
 	}
@@ -163,117 +133,61 @@ func Mutants(text string) ([]Mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.walk(m.branches)
-	m.walk(m.ends)
-	m.walk(m.written)
-	m.walk(m.fields)
-	m.blocks(m.tree.Body)
-	m.walk(func(n syntax.Node, _ []syntax.Node) {
-		for _, body := range bodies(n) {
+	m.walk(m.branches, m.ends, m.written, m.fields)
+	m.blocks(m.Body)
+	m.walk(func(n *edit.Node) {
+		for _, body := range n.Bodies {
 			m.blocks(body)
 		}
 	})
 	return m.made, nil
 }
 
-// bodies returns the bodies of a statement; those of an elif are its own.
-func bodies(n syntax.Node) [][]syntax.Stmt {
-	switch n := n.(type) {
-	case *syntax.If:
-		return [][]syntax.Stmt{n.Body, n.Else}
-	case *syntax.For:
-		return [][]syntax.Stmt{n.Body, n.Else}
-	case *syntax.Macro:
-		return [][]syntax.Stmt{n.Body}
-	case *syntax.AssignBlock:
-		return [][]syntax.Stmt{n.Body}
-	case *syntax.Generation:
-		return [][]syntax.Stmt{n.Body}
-	}
-	return nil
-}
-
 // branches drops branches and negates conditions.
-func (m *maker) branches(n syntax.Node, above []syntax.Node) {
-	switch n := n.(type) {
-	case *syntax.If:
-		m.negate(n.Test)
-		tags := m.spans.Tags(n)
-		for i := 1; i < len(tags); i++ { // an elif has none: they are those of the first if
-			m.replace(DropBranch, syntax.Span{From: tags[i-1].To, To: tags[i].From}, "")
+func (m *maker) branches(n *edit.Node) {
+	if n.Test != nil {
+		m.replace(Negate, n.Test.Span, "not ("+n.Test.Source+")")
+	}
+	switch n.Kind {
+	case edit.If:
+		for i := 1; i < len(n.Tags); i++ { // an elif has none: they are those of the first if
+			m.replace(DropBranch, edit.Span{From: n.Tags[i-1].To, To: n.Tags[i].From}, "")
 		}
-	case *syntax.For:
-		if n.Test != nil {
-			m.negate(n.Test)
-		}
-	case *syntax.Cond:
-		m.negate(n.Test)
-		whole := m.spans.Expr(n)
-		m.replace(DropBranch, whole, m.source(n.Then))
-		if n.Else != nil {
-			m.replace(DropBranch, whole, "("+m.source(n.Else)+")")
+	case edit.Choice:
+		m.replace(DropBranch, n.Span, n.X.Source)
+		if n.Y != nil {
+			m.replace(DropBranch, n.Span, "("+n.Y.Source+")")
 		}
 	}
-}
-
-func (m *maker) negate(test syntax.Expr) {
-	m.replace(Negate, m.spans.Expr(test), "not ("+m.source(test)+")")
 }
 
 // ends swaps first and last, and drops tojson.
-func (m *maker) ends(n syntax.Node, above []syntax.Node) {
-	swap := map[string]string{"first": "last", "last": "first"}
-	switch n := n.(type) {
-	case *syntax.Attr:
-		if other, ok := swap[n.Name]; ok && syntax.IsName(n.X, "loop") {
-			m.replace(SwapEnds, m.spans.Expr(n), m.source(n.X)+"."+other)
-		}
-	case *syntax.Filter:
-		if n.X == nil {
-			return
-		}
-		whole := m.spans.Expr(n)
-		if other, ok := swap[n.Name]; ok {
-			m.replace(SwapEnds, whole, m.source(n.X)+" | "+other)
-		}
-		if n.Name == "tojson" {
-			m.replace(DropToJSON, whole, m.source(n.X))
-		}
-	case *syntax.Item:
-		switch m.source(n.Index) {
-		case "0":
-			m.replace(SwapEnds, m.spans.Expr(n.Index), "-1")
-		case "-1":
-			m.replace(SwapEnds, m.spans.Expr(n.Index), "0")
-		}
+func (m *maker) ends(n *edit.Node) {
+	swap := map[string]string{"first": "last", "last": "first", "0": "-1", "-1": "0"}
+	switch {
+	case n.IsAttribute() && n.X.Is(edit.Name, "loop") && swap[n.Word] != "":
+		m.replace(SwapEnds, n.Span, n.X.Source+"."+swap[n.Word])
+	case n.Is(edit.Filter, "first", "last") && n.X != nil:
+		m.replace(SwapEnds, n.Span, n.X.Source+" | "+swap[n.Word])
+	case n.Is(edit.Filter, "tojson") && n.X != nil:
+		m.replace(DropToJSON, n.Span, n.X.Source)
+	case n.Is(edit.Item) && swap[n.Y.Source] != "":
+		m.replace(SwapEnds, n.Y.Span, swap[n.Y.Source])
 	}
 }
 
 // printed reports whether an expression reaches the prompt as text: it is a part of an output, or
 // of a text that is put together for one.
-func printed(x syntax.Expr, above []syntax.Node) bool {
-	var child syntax.Node = x
-	for i := len(above) - 1; i >= 0; i-- {
-		switch n := above[i].(type) {
-		case *syntax.Output:
-			return true
-		case *syntax.Assign:
-			return n.Value == child
-		case *syntax.Concat:
-		case *syntax.Binary:
-			if n.Op != "+" {
-				return false
-			}
-		case *syntax.Cond:
-			if n.Test == child {
-				return false
-			}
+func printed(x *edit.Node) bool {
+	for up := x.Up; ; x, up = up, up.Up {
+		switch {
+		case up.Is(edit.Output), up.Is(edit.Set):
+			return up.Target != x
+		case up.Is(edit.Concat), up.Is(edit.Math, "+"), up.Is(edit.Choice) && up.Test != x:
 		default:
 			return false
 		}
-		child = above[i]
 	}
-	return false
 }
 
 // marker is a special token as authors write them. It says where a mutant is made, and decides
@@ -281,24 +195,22 @@ func printed(x syntax.Expr, above []syntax.Node) bool {
 var marker = regexp.MustCompile(`<[^\s<>]{1,60}>|\[/?[A-Z_]{3,}\]`)
 
 // written drops separators, markers and roles from the template's output.
-func (m *maker) written(n syntax.Node, above []syntax.Node) {
-	if x, ok := n.(syntax.Expr); ok && isField(x, "role") && printed(x, above) {
-		m.replace(DropRole, m.spans.Expr(x), "''")
+func (m *maker) written(n *edit.Node) {
+	if n.Is(edit.Member, "role") && printed(n) {
+		m.replace(DropRole, n.Span, "''")
 	}
-	c, ok := n.(*syntax.Const)
-	if !ok || c.Kind != syntax.Data && (c.Kind != syntax.String || !printed(c, above)) {
+	if !n.Is(edit.Data) && (!n.Is(edit.Text) || !printed(n)) {
 		return
 	}
+	text := n.Word
 	drop := func(of Operator, from, to int) {
-		rest := c.Text[:from] + c.Text[to:]
-		switch span := m.spans.Expr(c); {
-		case c.Kind == syntax.String:
-			m.replace(of, span, quote(rest, '\''))
-		case span.To-span.From == len(c.Text): // else line ends are not as they are written
-			m.replace(of, syntax.Span{From: span.From + from, To: span.From + to}, "")
+		switch {
+		case n.Is(edit.Text):
+			m.replace(of, n.Span, edit.Quote(text[:from]+text[to:], "'"))
+		case len(n.Source) == len(text): // else line ends are not as they are written
+			m.replace(of, edit.Span{From: n.From + from, To: n.From + to}, "")
 		}
 	}
-	text := c.Text
 	if strings.TrimSpace(text) == "" {
 		if text != "" {
 			drop(DropSeparator, 0, len(text))
@@ -330,60 +242,21 @@ func (m *maker) written(n syntax.Node, above []syntax.Node) {
 	}
 }
 
-// quote spells a text as a literal of Jinja.
-func quote(text string, mark byte) string {
-	var b strings.Builder
-	b.WriteByte(mark)
-	for _, r := range text {
-		switch r {
-		case rune(mark), '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case '\n':
-			b.WriteString(`\n`)
-		case '\r':
-			b.WriteString(`\r`)
-		case '\t':
-			b.WriteString(`\t`)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte(mark)
-	return b.String()
-}
-
 // fields misspells the fields of a request that the template looks up.
-func (m *maker) fields(n syntax.Node, above []syntax.Node) {
-	switch n := n.(type) {
-	case *syntax.Attr:
-		if name, ok := n.X.(*syntax.Name); ok && slices.Contains(m.own, name.Name) {
+func (m *maker) fields(n *edit.Node) {
+	name, of, ok := n.Field()
+	switch {
+	case !ok:
+	case n.IsAttribute():
+		if of.Is(edit.Name, m.own...) || n.Up.Is(edit.Call) && n.Up.X == n { // a method
 			return
 		}
-		if call, ok := last(above).(*syntax.Call); ok && call.Func == n {
-			return // a method
-		}
-		whole := m.spans.Expr(n)
-		m.replace(MisspellField, syntax.Span{From: whole.To - len(n.Name), To: whole.To},
-			misspelt(n.Name))
-	case *syntax.Item:
-		if c, ok := n.Index.(*syntax.Const); ok && c.Kind == syntax.String {
-			m.replace(MisspellField, m.spans.Expr(c), quote(misspelt(c.Text), '\''))
-		}
-	case *syntax.Call:
-		if f, ok := n.Func.(*syntax.Attr); ok && f.Name == "get" && len(n.Args.Args) > 0 {
-			if c, ok := n.Args.Args[0].(*syntax.Const); ok && c.Kind == syntax.String {
-				m.replace(MisspellField, m.spans.Expr(c), quote(misspelt(c.Text), '\''))
-			}
-		}
+		m.replace(MisspellField, edit.Span{From: n.To - len(name), To: n.To}, misspelt(name))
+	case n.Is(edit.Member):
+		m.replace(MisspellField, n.Y.Span, edit.Quote(misspelt(name), "'"))
+	default:
+		m.replace(MisspellField, n.Args[0].Span, edit.Quote(misspelt(name), "'"))
 	}
-}
-
-func last(above []syntax.Node) syntax.Node {
-	if len(above) == 0 {
-		return nil
-	}
-	return above[len(above)-1]
 }
 
 // misspelt leaves out the letter in the middle.
@@ -393,23 +266,22 @@ func misspelt(name string) string {
 }
 
 // blocks moves each statement of a body after the next one, and repeats each.
-func (m *maker) blocks(body []syntax.Stmt) {
-	for i, s := range body {
-		span := m.spans.Stmt(s)
-		if span.From == span.To || strings.TrimSpace(m.cut(span)) == "" {
+func (m *maker) blocks(body []*edit.Node) {
+	for i, n := range body {
+		if strings.TrimSpace(n.Source) == "" {
 			continue
 		}
-		switch s.(type) {
-		case *syntax.Macro, *syntax.Import, *syntax.FromImport:
+		switch n.Kind {
+		case edit.Macro, edit.Import:
 			continue // where a definition stands is no matter
-		case *syntax.Break, *syntax.Continue:
+		case edit.Leave:
 		default:
-			m.replace(RepeatBlock, syntax.Span{From: span.To, To: span.To}, m.cut(span))
+			m.replace(RepeatBlock, edit.Span{From: n.To, To: n.To}, n.Source)
 		}
 		if i+1 < len(body) {
-			next := m.spans.Stmt(body[i+1])
-			if next.From >= span.To && strings.TrimSpace(m.cut(next)) != "" {
-				m.add(MoveBlock, span.Replaced(m.cut(next)), next.Replaced(m.cut(span)))
+			next := body[i+1]
+			if next.From >= n.To && strings.TrimSpace(next.Source) != "" {
+				m.add(MoveBlock, n.Replaced(next.Source), next.Replaced(n.Source))
 			}
 		}
 	}

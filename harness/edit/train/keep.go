@@ -8,7 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/edit/fix"
@@ -138,15 +138,15 @@ func (k *keeper) step(now kept) (best kept, found bool) {
 	if err != nil {
 		return best, false
 	}
-	tree, spans, err := syntax.ParseSpans(t.ChatTemplate().Source)
+	tree, err := edit.Parse(t.ChatTemplate().Source)
 	if err != nil {
 		return best, false
 	}
-	c := candidates{t: t, src: now.text, spans: spans}
+	c := candidates{Template: tree, t: t}
 	first := now.prefix.first()
 	one := Prefixes(t, k.switched[first:first+1]).broken()
-	for e := range c.edits(tree.Body, k.header) {
-		text, _ := syntax.Apply(now.text, e)
+	for e := range c.edits(k.header) {
+		text, _ := edit.Apply(now.text, e)
 		is, err := compile(k.src, text)
 		if err != nil || Prefixes(is, k.switched[first:first+1]).broken() >= one {
 			continue
@@ -266,20 +266,19 @@ func (k *keeper) same(is *engine.Template) bool {
 
 // candidates are edits that may make a template keep more.
 type candidates struct {
+	*edit.Template
 	t     *engine.Template
-	src   string
-	spans *syntax.Spans
 	yield func(fix.Edit) bool
 	done  bool // no more are asked for, or the limits of the template are met
 }
 
 // edits returns the candidates. There may be the square of the template's length of them, so each
 // is made when it is tried.
-func (c *candidates) edits(list []syntax.Stmt, header string) iter.Seq[fix.Edit] {
+func (c *candidates) edits(header string) iter.Seq[fix.Edit] {
 	return func(yield func(fix.Edit) bool) {
 		c.yield = yield
-		c.conditions(list)
-		c.copies(list, header)
+		c.conditions()
+		c.copies(header)
 	}
 }
 
@@ -296,62 +295,38 @@ func (c *candidates) spend(text string) {
 	c.done = c.done || c.t.Exhausted() != nil
 }
 
-// text returns the source of an expression.
-func (c *candidates) text(x syntax.Expr) string {
-	span := c.spans.Expr(x)
-	return c.src[span.From:span.To]
-}
-
 // conditions puts the switch beside each condition.
-func (c *candidates) conditions(list []syntax.Stmt) {
-	walk(list, func(n syntax.Node, _ bool) {
-		var test syntax.Expr
-		switch n := n.(type) {
-		case *syntax.If:
-			test = n.Test
-		case *syntax.Cond:
-			test = n.Test
-		default:
-			return
+func (c *candidates) conditions() {
+	for n := range c.All() {
+		if n.Is(edit.If) || n.Is(edit.Choice) {
+			c.try(n.Test.Replaced("(" + Switch + " or (" + n.Test.Source + "))"))
+			c.try(n.Test.Replaced("(not " + Switch + " and (" + n.Test.Source + "))"))
 		}
-		span, text := c.spans.Expr(test), c.text(test)
-		c.try(fix.Edit{From: span.From, To: span.To, Text: "(" + Switch + " or (" + text + "))"})
-		c.try(fix.Edit{From: span.From, To: span.To,
-			Text: "(not " + Switch + " and (" + text + "))"})
-	})
+	}
 }
 
 // copies writes the text with which the generation prompt opens an answer at each place of the
 // loops: around a part of the output, as an operand, as the other branch of a condition.
-func (c *candidates) copies(list []syntax.Stmt, header string) {
+func (c *candidates) copies(header string) {
 	var places []func(text string)
-	walk(list, func(n syntax.Node, looped bool) {
-		if !looped {
-			return
+	for n := range c.All() {
+		switch {
+		case len(n.In(edit.For)) == 0:
+		case n.Up.Is(edit.Output) && !n.Is(edit.Data):
+			places = append(places, func(text string) { c.around(n, text) })
+		case n.Is(edit.If) && len(n.Tags) > 1 && len(n.Elif) == 0 && n.Bodies[1] == nil:
+			end := n.Tags[len(n.Tags)-1].From // an elif has no end of its own
+			left, _, _ := strings.Cut(strings.TrimPrefix(c.Text[end:], "{%"), "endif")
+			open := "{%" + strings.TrimSpace(left) + " else %}{{ "
+			places = append(places, func(text string) {
+				c.try(edit.Insert(end, open+text+" }}"))
+			})
 		}
-		switch n := n.(type) {
-		case *syntax.Output:
-			for _, part := range n.Parts {
-				if k, ok := part.(*syntax.Const); !ok || k.Kind != syntax.Data {
-					places = append(places, func(text string) { c.around(part, text) })
-				}
-			}
-		case *syntax.If:
-			tags := c.spans.Tags(n) // an elif has no end of its own
-			if len(tags) > 1 && len(n.Elif) == 0 && n.Else == nil {
-				end := tags[len(tags)-1].From
-				left, _, _ := strings.Cut(strings.TrimPrefix(c.src[end:], "{%"), "endif")
-				places = append(places, func(text string) {
-					c.try(fix.Edit{From: end, To: end,
-						Text: "{%" + strings.TrimSpace(left) + " else %}{{ " + text + " }}"})
-				})
-			}
-		}
-	})
+	}
 	if places == nil {
 		return
 	}
-	c.blocks(list, header, func(block string) {
+	c.blocks(header, func(block string) {
 		text := "(" + block + " if " + Switch + " else '')"
 		for _, place := range places {
 			if c.done {
@@ -363,32 +338,30 @@ func (c *candidates) copies(list []syntax.Stmt, header string) {
 }
 
 // around writes a text before and after a part of an output, and between its operands.
-func (c *candidates) around(part syntax.Expr, text string) {
-	insert := func(at int, text string) { c.try(fix.Edit{From: at, To: at, Text: text}) }
-	tag := c.spans.Print(part)
-	left, right := tagSigns(c.src[tag.From:tag.To])
+func (c *candidates) around(part *edit.Node, text string) {
+	insert := func(at int, text string) { c.try(edit.Insert(at, text)) }
+	tag := part.Print
+	left, right := edit.Signs(c.Text[tag.From:tag.To])
 	insert(tag.To, "{{ "+text+" "+right+"}}")
 	insert(tag.From, "{{"+left+" "+text+" }}")
-	var operands func(x syntax.Expr)
-	operands = func(x syntax.Expr) {
-		switch x := x.(type) {
-		case *syntax.Concat:
-			for _, item := range x.Items[:len(x.Items)-1] {
-				insert(c.spans.Expr(item).To, " ~ "+text)
+	var operands func(x *edit.Node)
+	operands = func(x *edit.Node) {
+		switch {
+		case x.Is(edit.Concat):
+			for _, item := range x.Parts[:len(x.Parts)-1] {
+				insert(item.To, " ~ "+text)
 			}
-		case *syntax.Binary:
-			if x.Op == "+" {
-				operands(x.X)
-				insert(c.spans.Expr(x.X).To, " + "+text)
-			}
-		case *syntax.Cond:
-			insert(c.spans.Expr(x.Then).To, " + "+text)
-			operands(x.Then)
-			if x.Else == nil {
-				insert(c.spans.Expr(x.Test).To, " else "+text)
+		case x.Is(edit.Math, "+"):
+			operands(x.X)
+			insert(x.X.To, " + "+text)
+		case x.Is(edit.Choice):
+			insert(x.X.To, " + "+text)
+			operands(x.X)
+			if x.Y == nil {
+				insert(x.Test.To, " else "+text)
 			} else {
-				insert(c.spans.Expr(x.Else).To, " + "+text)
-				operands(x.Else)
+				insert(x.Y.To, " + "+text)
+				operands(x.Y)
 			}
 		}
 	}
@@ -397,27 +370,24 @@ func (c *candidates) around(part syntax.Expr, text string) {
 
 // blocks visits expressions of the text that the generation prompt writes after the header: the
 // ends of the branches that are taken only where a prompt is asked for.
-func (c *candidates) blocks(list []syntax.Stmt, header string, visit func(block string)) {
-	walk(list, func(n syntax.Node, _ bool) {
-		branch, ok := n.(*syntax.If)
-		if !ok || c.done || !asksForPrompt(branch.Test) {
-			return
+func (c *candidates) blocks(header string, visit func(block string)) {
+	for n := range c.All() {
+		if !n.Is(edit.If) || c.done || !n.Test.Has(edit.Name, "add_generation_prompt") {
+			continue
 		}
-		operands, ok := c.operands(branch.Body)
+		operands, ok := c.operands(n.Bodies[0])
 		if !ok {
-			return
+			continue
 		}
 		for i, operand := range operands {
 			if c.done {
 				return
 			}
 			rest := operands[i+1:]
-			if k, ok := operand.expr.(*syntax.Const); ok {
-				at := strings.LastIndex(k.Text, header)
-				if at >= 0 && at+len(header) < len(k.Text) {
-					own := written{text: quote(k.Text[at+len(header):])}
-					rest = append([]written{own}, rest...)
-				}
+			at := strings.LastIndex(operand.literal, header)
+			if at >= 0 && at+len(header) < len(operand.literal) {
+				own := written{text: edit.Quote(operand.literal[at+len(header):], "'")}
+				rest = append([]written{own}, rest...)
 			}
 			if len(rest) > 0 {
 				visit(sum(rest))
@@ -428,21 +398,13 @@ func (c *candidates) blocks(list []syntax.Stmt, header string, visit func(block 
 				visit(choose(w.test, "''", w.other))
 			}
 		}
-	})
-}
-
-// asksForPrompt reports whether a condition asks whether a prompt is wanted.
-func asksForPrompt(test syntax.Node) bool {
-	if name, ok := test.(*syntax.Name); ok && name.Name == "add_generation_prompt" {
-		return true
 	}
-	return slices.ContainsFunc(syntax.Children(test), asksForPrompt)
 }
 
 // written is an expression that is written.
 type written struct {
-	text string
-	expr syntax.Expr // nil: made of statements
+	text    string
+	literal string // the text that it always is; "" where that is not known
 
 	test, then, other string // of a choice between two texts; test is "" of any other
 }
@@ -470,19 +432,15 @@ func sum(list []written) string {
 
 // operands returns the expressions that statements write, one after the other. False: they do more
 // than write.
-func (c *candidates) operands(list []syntax.Stmt) (all []written, ok bool) {
-	for _, s := range list {
-		switch s := s.(type) {
-		case *syntax.Output:
-			for _, part := range s.Parts {
-				if k, ok := part.(*syntax.Const); ok && k.Kind == syntax.Data {
-					all = append(all, written{text: quote(k.Text), expr: part})
-					continue
-				}
+func (c *candidates) operands(list []*edit.Node) (all []written, ok bool) {
+	for _, n := range list {
+		switch n.Kind {
+		case edit.Output:
+			for _, part := range n.Parts {
 				c.flatten(part, &all)
 			}
-		case *syntax.If:
-			w, ok := c.choice(s, s.Elif, s.Else)
+		case edit.If:
+			w, ok := c.choice(n, n.Elif, n.Bodies[1])
 			if !ok {
 				return nil, false
 			}
@@ -495,13 +453,12 @@ func (c *candidates) operands(list []syntax.Stmt) (all []written, ok bool) {
 }
 
 // choice returns an expression of the text that a condition's branches write.
-func (c *candidates) choice(branch *syntax.If, elif []*syntax.If, other []syntax.Stmt) (w written,
-	ok bool) {
+func (c *candidates) choice(branch *edit.Node, elif, other []*edit.Node) (w written, ok bool) {
 	texts := [2]string{"''", "''"}
 	if c.done {
 		return w, false
 	}
-	for i, list := range [2][]syntax.Stmt{branch.Body, other} {
+	for i, list := range [2][]*edit.Node{branch.Bodies[0], other} {
 		if i == 1 && len(elif) > 0 {
 			next, ok := c.choice(elif[0], elif[1:], other)
 			if !ok {
@@ -518,55 +475,32 @@ func (c *candidates) choice(branch *syntax.If, elif []*syntax.If, other []syntax
 			texts[i] = sum(all)
 		}
 	}
-	w = chosen(c.text(branch.Test), texts[0], texts[1])
+	w = chosen(branch.Test.Source, texts[0], texts[1])
 	c.spend(w.text) // the texts of a chain of branches contain each other
 	return w, true
 }
 
 // flatten appends the operands of a chain of + and ~.
-func (c *candidates) flatten(x syntax.Expr, out *[]written) {
-	switch y := x.(type) {
-	case *syntax.Concat:
-		for _, item := range y.Items {
+func (c *candidates) flatten(x *edit.Node, out *[]written) {
+	text, literal := x.Source, x.Content()
+	switch {
+	case x.Is(edit.Concat), x.Is(edit.Math, "+"):
+		for _, item := range x.Parts {
 			c.flatten(item, out)
 		}
 		return
-	case *syntax.Binary:
-		if y.Op == "+" {
-			c.flatten(y.X, out)
-			c.flatten(y.Y, out)
-			return
-		}
-	case *syntax.Cond:
+	case x.Is(edit.Choice):
 		other := "''"
-		if y.Else != nil {
-			other = c.text(y.Else)
+		if x.Y != nil {
+			other = x.Y.Source
 		}
-		*out = append(*out, chosen(c.text(y.Test), c.text(y.Then), other))
+		*out = append(*out, chosen(x.Test.Source, x.X.Source, other))
 		return
+	case x.Is(edit.Data):
+		text, literal = edit.Quote(x.Word, "'"), x.Word
+	case !x.IsLiteral() && !x.Is(edit.Name) && !x.IsAttribute() && !x.Is(edit.Call) &&
+		text[0] != '(':
+		text = "(" + text + ")"
 	}
-	text := c.text(x)
-	switch x.(type) {
-	case *syntax.Const, *syntax.Name, *syntax.Attr, *syntax.Call:
-	default:
-		if text[0] != '(' {
-			text = "(" + text + ")"
-		}
-	}
-	*out = append(*out, written{text: text, expr: x})
-}
-
-// walk visits the nodes of statements, and tells of each whether it is in a loop.
-func walk(list []syntax.Stmt, visit func(n syntax.Node, looped bool)) {
-	var each func(n syntax.Node, looped bool)
-	each = func(n syntax.Node, looped bool) {
-		visit(n, looped)
-		_, loop := n.(*syntax.For)
-		for _, child := range syntax.Children(n) {
-			each(child, looped || loop)
-		}
-	}
-	for _, s := range list {
-		each(s, false)
-	}
+	*out = append(*out, written{text: text, literal: literal})
 }

@@ -10,12 +10,8 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja/syntax"
-	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/engine/jinja/edit"
 )
-
-// edit replaces a stretch of a template.
-type edit = syntax.Edit
 
 // label is the kind of text that a part of a template writes.
 type label uint8
@@ -42,30 +38,26 @@ type sample struct{ before, text, after string }
 
 // plan places the tags in a template.
 type plan struct {
-	src   string
-	tree  *syntax.Template
-	spans *syntax.Spans
-	order []syntax.Expr // the parts, by their place
-	parts map[syntax.Expr]*part
-	edits []edit
+	*edit.Template
+	order []*edit.Node // the parts, by their place
+	parts map[*edit.Node]*part
+	edits []edit.Edit
 }
 
 // newPlan reads the texts that the parts of a template write.
 func newPlan(t *engine.Template, inputs []chattemplate.Input, loose bool) (*plan, error) {
-	src := t.ChatTemplate().Source
-	tree, spans, err := syntax.ParseSpans(source.New(src.Name, src.Text))
+	tree, err := edit.Parse(t.ChatTemplate().Source)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{src: src.Text, tree: tree, spans: spans, parts: map[syntax.Expr]*part{}}
-	for s := range within(tree.Body) {
-		if o, ok := s.(*syntax.Output); ok {
-			p.order = append(p.order, o.Parts...)
+	p := &plan{Template: tree, parts: map[*edit.Node]*part{}}
+	for n := range within(tree.Body) {
+		if n.Is(edit.Output) {
+			p.order = append(p.order, n.Parts...)
 		}
 	}
-	slices.SortFunc(p.order, func(a, b syntax.Expr) int {
-		return cmp.Compare(spans.Print(a).From, spans.Print(b).From)
-	})
+	slices.SortFunc(p.order,
+		func(a, b *edit.Node) int { return cmp.Compare(a.Print.From, b.Print.From) })
 	for _, in := range inputs {
 		r, err := Render(t, in)
 		if err != nil {
@@ -98,13 +90,13 @@ func (l label) settle() label {
 }
 
 // within yields statements, each before those in its bodies.
-func within(list []syntax.Stmt) iter.Seq[syntax.Stmt] {
-	return func(yield func(syntax.Stmt) bool) {
-		for _, s := range list {
-			if !yield(s) {
+func within(list []*edit.Node) iter.Seq[*edit.Node] {
+	return func(yield func(*edit.Node) bool) {
+		for _, n := range list {
+			if !yield(n) {
 				return
 			}
-			for _, body := range bodies(s) {
+			for _, body := range n.Written() {
 				for inner := range within(body) {
 					if !yield(inner) {
 						return
@@ -113,29 +105,6 @@ func within(list []syntax.Stmt) iter.Seq[syntax.Stmt] {
 			}
 		}
 	}
-}
-
-// bodies returns the lists of statements in a statement, except for those of macros and captures.
-func bodies(s syntax.Stmt) [][]syntax.Stmt {
-	switch s := s.(type) {
-	case *syntax.If:
-		all := [][]syntax.Stmt{s.Body}
-		for _, e := range s.Elif {
-			all = append(all, e.Body)
-		}
-		return append(all, s.Else)
-	case *syntax.For:
-		return [][]syntax.Stmt{s.Body, s.Else}
-	case *syntax.With:
-		return [][]syntax.Stmt{s.Body}
-	case *syntax.Block:
-		return [][]syntax.Stmt{s.Body}
-	case *syntax.Autoescape:
-		return [][]syntax.Stmt{s.Body}
-	case *syntax.Generation:
-		return [][]syntax.Stmt{s.Body}
-	}
-	return nil
 }
 
 // note takes in the texts of the parts in a rendering.
@@ -166,14 +135,14 @@ func (p *plan) note(r *Rendering) {
 
 // wrote takes in a part's text. Literals that follow each other are written at once.
 func (p *plan) wrote(off int, labels []label, text string) {
-	i, _ := slices.BinarySearchFunc(p.order, off, func(x syntax.Expr, off int) int {
-		return cmp.Compare(p.spans.Print(x).To, off+1)
+	i, _ := slices.BinarySearchFunc(p.order, off, func(x *edit.Node, off int) int {
+		return cmp.Compare(x.Print.To, off+1)
 	})
 	for ; i < len(p.order) && text != ""; i++ {
 		x, n := p.order[i], len(text)
-		c, literal := x.(*syntax.Const)
+		literal := x.IsLiteral()
 		if literal {
-			n = min(n, len(c.Text))
+			n = min(n, len(x.Word))
 		}
 		if p.parts[x] == nil {
 			p.parts[x] = new(part)
@@ -213,29 +182,25 @@ func (p *part) add(labels []label, text string) {
 
 // unit is a part of an output or another statement, in a list of statements.
 type unit struct {
-	span  syntax.Span
+	edit.Span
+	node  *edit.Node
 	label label
-	part  syntax.Expr // of an output
-	stmt  syntax.Stmt // else
-	fence bool        // tags must not enclose it
+	fence bool // tags must not enclose it
 }
 
 // units returns the parts of a list of statements.
-func (p *plan) units(list []syntax.Stmt) (all []unit) {
-	for _, s := range list {
-		o, ok := s.(*syntax.Output)
-		if !ok {
-			u := unit{span: p.spans.Stmt(s), stmt: s, fence: fenced(s, false)}
-			u.label = p.labelOf(s)
-			all = append(all, u)
+func (p *plan) units(list []*edit.Node) (all []unit) {
+	for _, n := range list {
+		if !n.Is(edit.Output) {
+			all = append(all, unit{n.Span, n, p.labelOf(n), fenced(n, false)})
 			continue
 		}
-		for _, x := range o.Parts {
-			u := unit{span: p.spans.Print(x), part: x}
+		for _, x := range n.Parts {
+			u := unit{Span: x.Print, node: x}
 			if known := p.parts[x]; known != nil {
 				u.label = known.label
 			}
-			if u.span.From < u.span.To {
+			if u.From < u.To {
 				all = append(all, u)
 			}
 		}
@@ -244,8 +209,8 @@ func (p *plan) units(list []syntax.Stmt) (all []unit) {
 }
 
 // labelOf returns the label of a statement's text.
-func (p *plan) labelOf(s syntax.Stmt) (all label) {
-	for _, body := range bodies(s) {
+func (p *plan) labelOf(n *edit.Node) (all label) {
+	for _, body := range n.Written() {
 		for _, u := range p.units(body) {
 			all |= u.label
 		}
@@ -255,29 +220,18 @@ func (p *plan) labelOf(s syntax.Stmt) (all label) {
 
 // fenced reports whether tags must not enclose a statement: their body is a function of its own, so
 // that a variable that it sets is lost after it, and a loop around it cannot be left.
-func fenced(s syntax.Stmt, inLoop bool) bool {
-	switch s := s.(type) {
-	case *syntax.Assign:
-		_, attr := s.Target.(*syntax.AttrTarget)
-		return !attr && !inLoop
-	case *syntax.AssignBlock:
+func fenced(n *edit.Node, inLoop bool) bool {
+	switch n.Kind {
+	case edit.Set:
+		return !n.Target.Is(edit.Field) && !inLoop
+	case edit.Capture, edit.Leave:
 		return !inLoop
-	case *syntax.Break, *syntax.Continue:
-		return !inLoop
-	case *syntax.Macro, *syntax.Block, *syntax.Extends, *syntax.Import, *syntax.FromImport,
-		*syntax.Include:
+	case edit.Macro, edit.Block, edit.Loaded, edit.Import:
 		return true
-	case *syntax.For:
-		inLoop = true
 	}
-	for _, body := range bodies(s) {
-		for _, sub := range body {
-			if fenced(sub, inLoop) {
-				return true
-			}
-		}
-	}
-	return false
+	in := func(below *edit.Node) bool { return fenced(below, inLoop || n.Is(edit.For)) }
+	return slices.ContainsFunc(n.Written(),
+		func(body []*edit.Node) bool { return slices.ContainsFunc(body, in) })
 }
 
 // The tags are written without a "+": transformers (render_jinja_template) and TRL
@@ -291,7 +245,7 @@ const (
 
 // place puts tags around the model's text in a list of statements. next is where the tag stands
 // that follows the list, len(src) where none does.
-func (p *plan) place(list []syntax.Stmt, next int) {
+func (p *plan) place(list []*edit.Node, next int) {
 	all := p.units(list)
 	for i := 0; i < len(all); i++ {
 		u := all[i]
@@ -308,7 +262,7 @@ func (p *plan) place(list []syntax.Stmt, next int) {
 		p.before(u)
 		after := next
 		if last+1 < len(all) {
-			after = all[last+1].span.From
+			after = all[last+1].From
 		}
 		p.after(all[last], after)
 		i = last
@@ -317,18 +271,17 @@ func (p *plan) place(list []syntax.Stmt, next int) {
 
 // inside places the tags in a statement that is not the model's as a whole.
 func (p *plan) inside(u unit) {
-	if u.stmt == nil || u.label&model == 0 {
+	if u.node.IsExpr() || u.label&model == 0 {
 		return
 	}
-	tags := p.spans.Tags(u.stmt)
 	i := 1
-	for _, body := range bodies(u.stmt) {
+	for _, body := range u.node.Written() {
 		if body == nil {
 			continue
 		}
-		next := u.span.To
-		if i < len(tags) {
-			next = tags[i].From
+		next := u.To
+		if i < len(u.node.Tags) {
+			next = u.node.Tags[i].From
 		}
 		p.place(body, next)
 		i++
@@ -337,9 +290,8 @@ func (p *plan) inside(u unit) {
 
 // before puts the opening tag before a unit. The white space before it is treated as it was.
 func (p *plan) before(u unit) {
-	at := u.span.From
-	p.edits = append(p.edits, edit{From: at, To: at,
-		Text: p.leftTag(at, p.leftSign(at), openTag) + "%}" + p.lineGuard(at)})
+	p.edits = append(p.edits, edit.Insert(u.From,
+		p.leftTag(u.From, p.Sign(u.From), openTag)+"%}"+p.lineGuard(u.From)))
 }
 
 // leftTag returns the beginning of a tag that treats the white space before a place as a sign says.
@@ -347,7 +299,7 @@ func (p *plan) leftTag(at int, sign, name string) string {
 	if sign != "+" {
 		return "{%" + sign + name
 	}
-	rest := strings.TrimRightFunc(p.src[:at], func(r rune) bool {
+	rest := strings.TrimRightFunc(p.Text[:at], func(r rune) bool {
 		return r != '\n' && r != '\r' && (unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f)
 	})
 	if len(rest) < at && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], "\r\n")) {
@@ -358,38 +310,22 @@ func (p *plan) leftTag(at int, sign, name string) string {
 
 // lineGuard returns the guard where a line feed stands at a place: a tag before it would take it.
 func (p *plan) lineGuard(at int) string {
-	if at < len(p.src) && (p.src[at] == '\n' || p.src[at] == '\r') {
+	if at < len(p.Text) && (p.Text[at] == '\n' || p.Text[at] == '\r') {
 		return guard
 	}
 	return ""
 }
 
-// leftSign returns the sign with which a tag at a place treats the white space before it.
-func (p *plan) leftSign(at int) string {
-	rest := p.src[at:]
-	switch {
-	case strings.HasPrefix(rest, "{{-"),
-		strings.HasPrefix(rest, "{%-"),
-		strings.HasPrefix(rest, "{#-"):
-		return "-"
-	case strings.HasPrefix(rest, "{%+"), strings.HasPrefix(rest, "{#+"):
-		return "+"
-	case strings.HasPrefix(rest, "{%"), strings.HasPrefix(rest, "{#"):
-		return ""
-	}
-	return "+"
-}
-
 // after puts the closing tag after a unit; next is where the tag after it stands.
 func (p *plan) after(u unit, next int) {
-	at, left, right := u.span.To, "", ""
-	if data, ok := u.part.(*syntax.Const); ok && data.Kind == syntax.Data {
+	at, left, right := u.To, "", ""
+	if u.node.Is(edit.Data) {
 		left = "+"
-		if at < next && next < len(p.src) { // white space that the next tag strips
-			at, left = next, p.leftSign(next)
+		if at < next && next < len(p.Text) { // white space that the next tag strips
+			at, left = next, p.Sign(next)
 		}
 	} else {
-		switch end := p.src[:at]; {
+		switch end := p.Text[:at]; {
 		case strings.HasSuffix(end, "-}}"), strings.HasSuffix(end, "-%}"):
 			right = "-%}"
 		case strings.HasSuffix(end, "+%}"), strings.HasSuffix(end, "}}"):
@@ -399,7 +335,7 @@ func (p *plan) after(u unit, next int) {
 	if right == "" {
 		right = "%}"
 	}
-	p.edits = append(p.edits, edit{From: at, To: at, Text: p.leftTag(at, left, shutTag) + right})
+	p.edits = append(p.edits, edit.Insert(at, p.leftTag(at, left, shutTag)+right))
 }
 
 // Splitting parts that write the model's text together with other text.
@@ -419,7 +355,7 @@ func (p *plan) split() bool {
 }
 
 // mixed returns the parts that write the model's text together with other text.
-func (p *plan) mixed() (list []syntax.Expr) {
+func (p *plan) mixed() (list []*edit.Node) {
 	for _, x := range p.order {
 		if known := p.parts[x]; known != nil && known.label == mixed {
 			list = append(list, x)
@@ -428,122 +364,64 @@ func (p *plan) mixed() (list []syntax.Expr) {
 	return list
 }
 
-func (p *plan) splitPart(x syntax.Expr, known *part) ([]edit, bool) {
-	span := p.spans.Print(x)
-	if c, ok := x.(*syntax.Const); ok && c.Kind == syntax.Data {
-		return p.splitData(span, c.Text, known)
-	}
-	tag := p.src[span.From:span.To]
-	left, right := tagSigns(tag)
-	print := func(pieces []string) []edit {
-		var b strings.Builder
-		for i, piece := range pieces {
-			open, shut := "{{ ", " }}"
-			if i == 0 {
-				open = "{{" + left + " "
-			}
-			if i == len(pieces)-1 {
-				shut = " " + right + "}}"
-			}
-			b.WriteString(open + piece + shut)
-		}
-		return []edit{{From: span.From, To: span.To, Text: b.String()}}
-	}
-	switch x := x.(type) {
-	case *syntax.Cond:
-		test, then := p.spans.Expr(x.Test), p.spans.Expr(x.Then)
-		if left == "" {
-			left = "+"
-		}
-		if right == "" {
-			right = "+"
-		}
-		text := "{%" + left + " if " + p.src[test.From:test.To] + " +%}{{ " +
-			p.src[then.From:then.To] + " }}"
-		if x.Else != nil {
-			other := p.spans.Expr(x.Else)
-			text += "{%+ else +%}{{ " + p.src[other.From:other.To] + " }}"
-		}
-		if strings.HasPrefix(p.src[p.spans.Expr(x).From:], "(") {
+func (p *plan) splitPart(x *edit.Node, known *part) ([]edit.Edit, bool) {
+	left, right := edit.Signs(p.Text[x.Print.From:x.Print.To])
+	var pieces []string
+	switch x.Kind {
+	case edit.Data:
+		return p.splitData(x, known)
+	case edit.Choice:
+		if x.Source[0] == '(' {
 			break
 		}
-		return []edit{{From: span.From, To: span.To, Text: text + "{%+ endif " + right + "%}"}},
-			true
-	case *syntax.Const:
-		if cuts := known.cuts(len(x.Text)); cuts != nil {
-			var pieces []string
-			at := 0
-			for _, cut := range append(cuts, len(x.Text)) {
-				pieces = append(pieces, quote(x.Text[at:cut]))
-				at = cut
-			}
-			return print(pieces), true
+		text := "{%" + cmp.Or(left, "+") + " if " + x.Test.Source + " +%}{{ " + x.X.Source + " }}"
+		if x.Y != nil {
+			text += "{%+ else +%}{{ " + x.Y.Source + " }}"
 		}
-	case *syntax.Concat, *syntax.Binary:
-		var pieces []string
+		text += "{%+ endif " + cmp.Or(right, "+") + "%}"
+		return []edit.Edit{x.Print.Replaced(text)}, true
+	case edit.Text:
+		at := 0
+		for _, cut := range append(known.cuts(len(x.Word)), len(x.Word)) {
+			pieces = append(pieces, edit.Quote(x.Word[at:cut], "'"))
+			at = cut
+		}
+	case edit.Concat, edit.Math:
 		p.operands(x, &pieces)
-		if len(pieces) > 1 {
-			return print(pieces), true
-		}
 	}
-	return nil, false
+	if len(pieces) < 2 {
+		return nil, false
+	}
+	text := "{{" + left + " " + strings.Join(pieces, " }}{{ ") + " " + right + "}}"
+	return []edit.Edit{x.Print.Replaced(text)}, true
 }
 
 // operands flattens a chain of + and ~. An operand of + that follows another one stays an operand,
 // so that a value that is no text fails as it did.
-func (p *plan) operands(x syntax.Expr, out *[]string) {
-	span := p.spans.Expr(x)
-	text := p.src[span.From:span.To]
-	switch x := x.(type) {
-	case *syntax.Concat:
-		if !strings.HasPrefix(text, "(") {
-			for _, item := range x.Items {
-				p.operands(item, out)
+func (p *plan) operands(x *edit.Node, out *[]string) {
+	bare := !strings.HasPrefix(x.Source, "(")
+	switch {
+	case x.Is(edit.Concat) && bare:
+		for _, item := range x.Parts {
+			p.operands(item, out)
+		}
+		return
+	case x.Is(edit.Math, "+") && bare && !x.X.Is(edit.Text, ""): // else it was split before
+		n := len(*out)
+		p.operands(x.X, out)
+		if len(*out) == n+1 && !x.X.Is(edit.Text) && !x.Y.Is(edit.Text) {
+			(*out)[n] = "'' + " + (*out)[n]
+		}
+		if len(*out) > n {
+			piece := x.Y.Source
+			if !x.Y.Is(edit.Text) {
+				piece = "'' + " + piece
 			}
+			*out = append(*out, piece)
 			return
 		}
-	case *syntax.Binary:
-		if c, ok := x.X.(*syntax.Const); ok && c.Text == "" && c.Kind == syntax.String {
-			break // it was split before
-		}
-		if x.Op == "+" && !strings.HasPrefix(text, "(") {
-			n := len(*out)
-			p.operands(x.X, out)
-			if len(*out) == n+1 && !isText(x.X) && !isText(x.Y) {
-				(*out)[n] = "'' + " + (*out)[n]
-			}
-			if len(*out) > n {
-				right := p.spans.Expr(x.Y)
-				piece := p.src[right.From:right.To]
-				if !isText(x.Y) {
-					piece = "'' + " + piece
-				}
-				*out = append(*out, piece)
-				return
-			}
-			*out = (*out)[:n]
-		}
 	}
-	*out = append(*out, text)
-}
-
-// isText reports whether an expression is the literal of a text.
-func isText(x syntax.Expr) bool {
-	c, ok := x.(*syntax.Const)
-	return ok && c.Kind == syntax.String
-}
-
-// tagSigns returns the signs of a {{ tag }}.
-func tagSigns(tag string) (left, right string) {
-	if strings.HasPrefix(tag, "{{-") {
-		left = "-"
-	} else if strings.HasPrefix(tag, "{{+") {
-		left = "+"
-	}
-	if strings.HasSuffix(tag, "-}}") {
-		right = "-"
-	}
-	return left, right
+	*out = append(*out, x.Source)
 }
 
 // cuts returns where a text of a constant length goes over from one label to another; nil where it
@@ -561,33 +439,26 @@ func (p *part) cuts(n int) (cuts []int) {
 }
 
 // splitData cuts the template's own text with an empty output, which writes nothing.
-func (p *plan) splitData(span syntax.Span, text string, known *part) (edits []edit, ok bool) {
-	at, off := span.From, 0 // in the source, where \r\n is two bytes, and in the text
-	for _, cut := range known.cuts(len(text)) {
+func (p *plan) splitData(x *edit.Node, known *part) (edits []edit.Edit, ok bool) {
+	at, off := x.Print.From, 0 // in the source, where \r\n is two bytes, and in the text
+	for _, cut := range known.cuts(len(x.Word)) {
 		for ; off < cut; off++ {
-			if strings.HasPrefix(p.src[at:], "\r\n") {
+			if strings.HasPrefix(p.Text[at:], "\r\n") {
 				at++
 			}
 			at++
 		}
-		edits = append(edits, edit{From: at, To: at, Text: guard})
+		edits = append(edits, edit.Insert(at, guard))
 	}
 	return edits, len(edits) > 0
 }
 
-// quote writes a text as a literal of the template language.
-func quote(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\t", `\t`, "\r", `\r`).
-		Replace(text) +
-		"'"
-}
-
 // byRole gives the answers a branch of their own around the mixed units of a loop over messages.
-func (p *plan) byRole(list []syntax.Stmt, variable string) bool {
+func (p *plan) byRole(list []*edit.Node, variable string) bool {
 	all := p.units(list)
 	first, last := -1, -1
 	for i, u := range all {
-		if u.label == mixed && (u.part != nil || !p.descends(u, variable)) {
+		if u.label == mixed && (u.node.IsExpr() || variable != "" && u.node.Is(edit.For)) {
 			if first < 0 {
 				first = i
 			}
@@ -596,16 +467,14 @@ func (p *plan) byRole(list []syntax.Stmt, variable string) bool {
 	}
 	if first < 0 {
 		for _, u := range all {
-			if u.stmt == nil || u.label != mixed {
+			if u.node.IsExpr() || u.label != mixed {
 				continue
 			}
 			name := variable
-			if f, ok := u.stmt.(*syntax.For); ok && variable == "" {
-				if n, ok := f.Target.(*syntax.Name); ok {
-					name = n.Name
-				}
+			if variable == "" && u.node.Is(edit.For) && u.node.Target.Is(edit.Name) {
+				name = u.node.Target.Word
 			}
-			for _, body := range bodies(u.stmt) {
+			for _, body := range u.node.Written() {
 				if p.byRole(body, name) {
 					return true
 				}
@@ -614,7 +483,7 @@ func (p *plan) byRole(list []syntax.Stmt, variable string) bool {
 		return false
 	}
 	test := variable + "['role'] == 'assistant'"
-	if variable == "" || p.inBranch(all[first].span.From, test) {
+	if variable == "" || p.inBranch(all[first].From, test) {
 		return false
 	}
 	for _, u := range all[first : last+1] {
@@ -622,37 +491,28 @@ func (p *plan) byRole(list []syntax.Stmt, variable string) bool {
 			return false
 		}
 	}
-	from, to := all[first].span.From, all[last].span.To
-	body := p.src[from:to]
-	p.edits = append(p.edits, edit{From: from, To: to,
-		Text: "{%" + p.leftSign(from) + " if " + test + " +%}" + body + "{%+ else +%}" + body +
+	from, to := all[first].From, all[last].To
+	body := p.Text[from:to]
+	p.edits = append(p.edits, edit.Edit{From: from, To: to,
+		Text: "{%" + p.Sign(from) + " if " + test + " +%}" + body + "{%+ else +%}" + body +
 			"{%+ endif " + p.rightSign(to) + "%}"})
 	return true
 }
 
 // inBranch reports whether a place is in a branch for answers that was made here.
 func (p *plan) inBranch(at int, test string) bool {
-	for s := range within(p.tree.Body) {
-		span := p.spans.Stmt(s)
-		if _, ok := s.(*syntax.If); ok && span.From < at && at < span.To {
-			tag := p.spans.Tags(s)[0]
-			if strings.Contains(p.src[tag.From:tag.To], " if "+test+" +%}") {
-				return true
-			}
+	for n := range within(p.Body) {
+		if n.Is(edit.If) && n.From < at && at < n.To &&
+			strings.Contains(p.Text[n.From:n.Tags[0].To], " if "+test+" +%}") {
+			return true
 		}
 	}
 	return false
 }
 
-// descends reports whether the mixed text of a statement can be told apart within it.
-func (p *plan) descends(u unit, variable string) bool {
-	_, loop := u.stmt.(*syntax.For)
-	return variable == "" || !loop
-}
-
 // rightSign returns the sign with which a tag that ends at a place treats the line feed after it.
 func (p *plan) rightSign(to int) string {
-	switch end := p.src[:to]; {
+	switch end := p.Text[:to]; {
 	case strings.HasSuffix(end, "-}}"), strings.HasSuffix(end, "-%}"):
 		return "-"
 	case strings.HasSuffix(end, "%}") && !strings.HasSuffix(end, "+%}"):
@@ -664,21 +524,21 @@ func (p *plan) rightSign(to int) string {
 // cutOut prints a mixed expression in three: the part before the model's text, that text, and the
 // part after. It takes a text that always ends the part before, and one that always begins the part
 // after.
-func (p *plan) cutOut(x syntax.Expr, known *part, header string) (edit, bool) {
-	if _, data := x.(*syntax.Const); data {
-		return edit{}, false
+func (p *plan) cutOut(x *edit.Node, known *part, header string) (edit.Edit, bool) {
+	if x.IsLiteral() {
+		return edit.Edit{}, false
 	}
 	after, seen := "", false
 	bare := true // nothing precedes
 	for _, s := range known.texts {
 		if s.text == "" {
-			return edit{}, false
+			return edit.Edit{}, false
 		}
 		if s.before != "" {
 			bare = false
 		}
 		if seen && s.after != after {
-			return edit{}, false
+			return edit.Edit{}, false
 		}
 		after, seen = s.after, true
 	}
@@ -686,22 +546,21 @@ func (p *plan) cutOut(x syntax.Expr, known *part, header string) (edit, bool) {
 		if !bare &&
 			(!strings.HasSuffix(s.before, header) || strings.Count(s.before, header) != 1 ||
 				header == "") {
-			return edit{}, false
+			return edit.Edit{}, false
 		}
 	}
-	span := p.spans.Print(x)
-	left, right := tagSigns(p.src[span.From:span.To])
-	inner := p.spans.Expr(x)
-	value := "(" + p.src[inner.From:inner.To] + ")"
+	left, right := edit.Signs(p.Text[x.Print.From:x.Print.To])
+	value := "(" + x.Source + ")"
 	text := value
 	out := "{{" + left + " "
 	if !bare {
-		out += fmt.Sprintf("%s.split(%s, 1)[0] + %s }}{{ ", value, quote(header), quote(header))
-		text = fmt.Sprintf("%s.split(%s, 1)[1]", value, quote(header))
+		out += fmt.Sprintf("%s.split(%[2]s, 1)[0] + %[2]s }}{{ ", value, edit.Quote(header, "'"))
+		text = fmt.Sprintf("%s.split(%s, 1)[1]", value, edit.Quote(header, "'"))
 	}
 	if after == "" {
-		return edit{From: span.From, To: span.To, Text: out + text + " " + right + "}}"}, !bare
+		return x.Print.Replaced(out + text + " " + right + "}}"), !bare
 	}
-	out += fmt.Sprintf("%s[:-%d] }}{{ %s %s}}", text, len([]rune(after)), quote(after), right)
-	return edit{From: span.From, To: span.To, Text: out}, true
+	out += fmt.Sprintf("%s[:-%d] }}{{ %s %s}}", text, len([]rune(after)), edit.Quote(after, "'"),
+		right)
+	return x.Print.Replaced(out), true
 }

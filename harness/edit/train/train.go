@@ -40,8 +40,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja/syntax"
-	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/conversation/standard"
@@ -179,7 +178,7 @@ func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loo
 		}
 		left := p.mixed()
 		if len(left) == 0 {
-			p.place(p.tree.Body, len(p.src))
+			p.place(p.Body, len(p.Text))
 			if len(p.edits) == 0 {
 				if len(tagged.Untagged) > 0 {
 					return fmt.Errorf("%w: %w", ErrUntaggable, tagged.Untagged[0])
@@ -189,18 +188,19 @@ func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loo
 			tagged.step(p.edits)
 			break
 		}
-		ok := p.split() || p.byRole(p.tree.Body, "")
+		ok := p.split() || p.byRole(p.Body, "")
 		for i := 0; !ok && i < len(left); i++ {
-			var e edit
+			var e edit.Edit
 			if e, ok = p.cutOut(left[i], p.parts[left[i]], framed(was).Header); ok {
-				p.edits = []edit{e}
+				p.edits = []edit.Edit{e}
 			}
 		}
 		if !ok || round == maxRounds {
-			at := t.ChatTemplate().Source.Position(p.spans.Print(left[0]).From)
+			span := left[0].Print
+			at := t.ChatTemplate().Source.Position(span.From)
 			return fmt.Errorf("%w: the text that is written at line %d is in part the model's, "+
 				"and cannot be divided: %.80q", ErrUntaggable, at.Line,
-				p.src[p.spans.Print(left[0]).From:p.spans.Print(left[0]).To])
+				p.Text[span.From:span.To])
 		}
 		tagged.step(p.edits)
 	}
@@ -208,8 +208,8 @@ func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loo
 }
 
 // step makes edits.
-func (tagged *Tagged) step(edits []edit) {
-	text, made := syntax.Apply(tagged.Text, edits...)
+func (tagged *Tagged) step(edits []edit.Edit) {
+	text, made := edit.Apply(tagged.Text, edits...)
 	tagged.Text, tagged.Steps = text, append(tagged.Steps, made)
 }
 
@@ -344,21 +344,20 @@ func Marked(t *engine.Template, in chattemplate.Input) ([]Span, error) {
 // marks are the tags of a template.
 type marks struct {
 	t      *engine.Template
-	tagged []syntax.Span // in order; they do not overlap
+	tagged []edit.Span // in order; they do not overlap
 }
 
 // marksOf reads the tags of a template.
 func marksOf(t *engine.Template) (*marks, error) {
-	src := t.ChatTemplate().Source
-	tree, spans, err := syntax.ParseSpans(source.New(src.Name, src.Text))
+	tree, err := edit.Parse(t.ChatTemplate().Source)
 	if err != nil {
 		return nil, err
 	}
 	m := &marks{t: t}
 	for s := range within(tree.Body) {
-		span, n := spans.Stmt(s), len(m.tagged)
-		if _, ok := s.(*syntax.Generation); ok && (n == 0 || m.tagged[n-1].To <= span.From) {
-			m.tagged = append(m.tagged, span)
+		n := len(m.tagged)
+		if s.Is(edit.Generation) && (n == 0 || m.tagged[n-1].To <= s.From) {
+			m.tagged = append(m.tagged, s.Span)
 		}
 	}
 	return m, nil
@@ -375,7 +374,7 @@ func (m *marks) of(in chattemplate.Input) (out []Span, err error) {
 		if !ok {
 			break
 		}
-		i, _ := slices.BinarySearchFunc(m.tagged, w.Off, func(s syntax.Span, off int) int {
+		i, _ := slices.BinarySearchFunc(m.tagged, w.Off, func(s edit.Span, off int) int {
 			return cmp.Compare(s.To, off+1)
 		})
 		if i < len(m.tagged) && m.tagged[i].From <= w.Off {
