@@ -101,7 +101,7 @@ real: ## fetch the templates that vendors had to mend (1 GB), and count the faul
 	$(GO) run ./harness/testkit/measure/real -page docs/results/real-fixes.md -date $$(date -u +%F) .deps/real
 
 OSV = github.com/ossf/osv-schema@v1.9.0
-PROVE = ASSAY_OSV_SCHEMA=$$($(GO) mod download -json $(OSV) | sed -n 's/^.*"Dir": "\(.*\)".*$$/\1/p')/validation/schema.json $(TEST) ./harness/hub/advisory -count 1
+PROVE = ASSAY_OSV_SCHEMA=$$($(GO) mod download -json $(OSV) | sed -n 's/^.*"Dir": "\(.*\)".*$$/\1/p')/validation/schema.json $(TEST) ./harness/hub/advisory ./harness/hub/audit -count 1
 .PHONY: advisories
 advisories: hub ## fetch the templates that vendors had to mend (1 GB), and prove the records of known faults on them
 	@mkdir -p .deps/real

@@ -135,7 +135,8 @@ type Variable struct {
 	Values  []ordered.Value `json:"values,omitempty"` // that do different things
 	Default ordered.Value   `json:"default"`          // null: leaving it out differs from all values
 	// Changes names the conversations whose prompts it changes: "plain", "tools", "history" (with
-	// a call), "reasoning" (in an earlier answer).
+	// a call), "calls" (with one before the last question), "reasoning" (in an earlier answer),
+	// "parts" (with pictures, sound, whatever is shown).
 	Changes []string `json:"changes"`
 }
 

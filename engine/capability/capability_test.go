@@ -30,25 +30,27 @@ func compile(t *testing.T, name, text string) *engine.Template {
 	return tmpl
 }
 
-// files returns the templates of the corpus, and the vendors' where they were fetched.
+// files returns the templates of the corpus, and the vendors' and the Hub's where they were fetched.
 func files(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("../../corpus/*/template.jinja")
 	if err != nil || len(all) < 50 {
 		t.Fatalf("%d templates (%v)", len(all), err)
 	}
-	if dir := os.Getenv("ASSAY_VENDOR"); dir != "" {
-		vendors, err := filepath.Glob(filepath.Join(dir, "*.jinja"))
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range []string{"ASSAY_VENDOR", "ASSAY_HUB"} {
+		if dir := os.Getenv(name); dir != "" {
+			others, err := filepath.Glob(filepath.Join(dir, "*.jinja"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, others...)
 		}
-		all = append(all, vendors...)
 	}
 	return all
 }
 
-// TestRecords holds the record of each template to the schema, and renders its switches: a default
-// changes no prompt, and two values differ.
+// TestRecords holds the record of each template to the schema, and renders the values of its
+// variables: a default changes no prompt, and two values differ.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/reference/capabilities.schema.json")
@@ -81,44 +83,103 @@ func TestRecords(t *testing.T) {
 			if r.ToolCapable != tmpl.Gate().ToolCapable() {
 				t.Error("the gate says otherwise")
 			}
-			for _, s := range []*capability.Switch{r.Reasoning.Switch, r.Reasoning.Keep} {
-				if s != nil {
-					holdSwitch(t, tmpl, s)
-				}
+			for _, v := range r.Variables {
+				holdVariable(t, tmpl, v)
 			}
 		})
 	}
 }
 
-// holdSwitch renders a conversation with reasoning in it under each value.
-func holdSwitch(t *testing.T, tmpl *engine.Template, s *capability.Switch) {
+// conversations show what a variable may change. They are written as no probe of the package is:
+// one question, instructions beside tools, reasoning in fields and between tags, calls, parts.
+const conversations = `[
+[{"role": "user", "content": "Is it far?"}],
+[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it far?"}],
+[{"role": "user", "content": "Is it far?"},
+ {"role": "assistant", "content": "Two hours.", "REASONING": "By train."},
+ {"role": "user", "content": "And back?"},
+ {"role": "assistant", "content": "Three.", "REASONING": "By bus."},
+ {"role": "user", "content": "Why?"}],
+[{"role": "user", "content": "Is it far?"},
+ {"role": "assistant", "content": "OPENBy train.CLOSETwo hours."},
+ {"role": "user", "content": "And back?"},
+ {"role": "assistant", "content": "OPENBy bus.CLOSEThree."},
+ {"role": "user", "content": "Why?"}],
+[{"role": "user", "content": "Is it far?"},
+ {"role": "assistant", "content": "", "REASONING": "Look it up.", "tool_calls": [{"id": "c3ll0aB7d",
+  "type": "function", "function": {"name": "route", "arguments": ARGUMENTS}}]},
+ {"role": "tool", "tool_call_id": "c3ll0aB7d", "name": "route", "content": "40 km"}],
+[{"role": "user", "content": "Is it far?"},
+ {"role": "assistant", "content": "", "REASONING": "Look it up.", "tool_calls": [{"id": "c3ll0aB7d",
+  "type": "function", "function": {"name": "route", "arguments": ARGUMENTS}}]},
+ {"role": "tool", "tool_call_id": "c3ll0aB7d", "name": "route", "content": "40 km"},
+ {"role": "assistant", "content": "40 km."}, {"role": "user", "content": "And back?"}],
+[{"role": "user", "content": [{"type": "image", "image": "a.png"}, {"type": "text", "text": "What?"}]}],
+[{"role": "user", "content": [{"type": "video", "video": "a.mp4"}, {"type": "text", "text": "What?"}]}],
+[{"role": "user", "content": [{"type": "audio", "audio": "a.wav"}, {"type": "text", "text": "What?"}]}],
+[{"role": "user", "content": [{"type": "text", "text": "What?"}]}]]`
+
+// route is a tool.
+const route = `[{"type": "function", "function": {"name": "route", "description": "Measures a way.",
+	"parameters": {"type": "object", "properties": {"to": {"type": "string",
+	"description": "The place."}}, "required": ["to"]}}}]`
+
+// prompts returns what a template makes of all conversations, without tools and beside them,
+// without documents and with them.
+func prompts(t *testing.T, tmpl *engine.Template, kwargs ...ordered.Member) (all []string) {
 	t.Helper()
-	messages, err := ordered.ParseString(`[{"role": "user", "content": "Is it far?"},
-		{"role": "assistant", "content": "Two hours.", "reasoning_content": "By train.",
-		"reasoning": "By train.", "thinking": "By train."},
-		{"role": "user", "content": "And back?"}]`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prompt := func(kwargs ...ordered.Member) string {
-		text, err := tmpl.ChatTemplate().Render(chattemplate.Input{Messages: messages.Items(),
-			Generate: true, Kwargs: kwargs})
-		if err != nil {
-			return err.Error()
+	reasoning := tmpl.Analysis().Format.Reasoning
+	quoted := func(text string) string { return strings.Trim(ordered.Str(text).String(), `"`) }
+	for _, field := range []string{"reasoning_content", "reasoning", "thinking"} {
+		for _, arguments := range []string{`{"to": "Bergen"}`, `"{\"to\": \"Bergen\"}"`} {
+			talks, err := ordered.ParseString(strings.NewReplacer("REASONING", field, "ARGUMENTS",
+				arguments, "OPEN", quoted(reasoning.Open.Text), "CLOSE",
+				quoted(reasoning.Close.Text)).Replace(conversations))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, talk := range talks.Items() {
+				for _, more := range []string{"{}", `{"tools": ` + route + `}`,
+					`{"documents": [{"title": "A", "text": "B", "doc_id": 1}]}`} {
+					in := chattemplate.Input{Messages: talk.Items(), Generate: true,
+						Kwargs: append(ordered.MustParse(more).Members(), kwargs...)}
+					in.Kwargs = append(in.Kwargs, tmpl.Caps().Needs.Bound...)
+					text, err := tmpl.ChatTemplate().Render(in)
+					if err != nil {
+						text = "refused"
+					}
+					all = append(all, text)
+				}
+			}
 		}
-		return text
 	}
-	var prompts []string
-	for _, v := range s.Values {
-		text := prompt(ordered.MemberOf(s.Variable, v))
-		if ordered.Equal(v, s.Default) != (text == prompt()) && !slices.Contains(prompts, text) {
-			t.Errorf("%s=%s: the default is %s", s.Variable, v, s.Default)
+	return all
+}
+
+// holdVariable renders the conversations under each value of a variable.
+func holdVariable(t *testing.T, tmpl *engine.Template, v capability.Variable) {
+	t.Helper()
+	if v.Kind == "unknown" || slices.ContainsFunc(tmpl.Caps().Needs.Bound,
+		func(m ordered.Member) bool { return m.Key == v.Name }) {
+		return
+	}
+	unset := prompts(t, tmpl)
+	seen := map[string]bool{}
+	for _, value := range v.Values {
+		got := prompts(t, tmpl, ordered.MemberOf(v.Name, value))
+		if same := slices.Equal(got, unset); same != ordered.Equal(value, v.Default) &&
+			!seen[strings.Join(got, "\x00")] {
+			t.Errorf("%s=%s: as without it is %v, and the default is %s", v.Name, value, same,
+				v.Default)
 		}
-		prompts = append(prompts, text)
+		seen[strings.Join(got, "\x00")] = true
 	}
-	slices.Sort(prompts)
-	if len(slices.Compact(prompts)) < 2 {
-		t.Errorf("%s: no two of its values %v differ", s.Variable, s.Values)
+	if len(v.Values) > 1 && len(seen) < 2 {
+		t.Errorf("%s: no two of its values %v differ", v.Name, v.Values)
+	}
+	if v.Kind == "text" && !v.Default.IsNull() &&
+		!slices.Equal(prompts(t, tmpl, ordered.MemberOf(v.Name, v.Default)), unset) {
+		t.Errorf("%s=%s is not the default", v.Name, v.Default)
 	}
 }
 
@@ -150,11 +211,38 @@ func TestFields(t *testing.T) {
 			"{% if brief %}<|brief|>{% endif %}{% for d in pages or [] %}<|{{ d }}|>{% endfor %}" +
 			plain, map[string]string{"variables": `[` +
 			`{"name":"brief","kind":"boolean","values":[true,false],"default":false,` +
-			`"changes":["history","plain","reasoning","tools"]},` +
+			`"changes":["calls","history","plain","reasoning","tools"]},` +
 			`{"name":"mode","kind":"choice","values":["fast","slow"],"default":null,` +
-			`"changes":["history","plain","reasoning","tools"]},` +
-			`{"name":"pages","kind":"list","default":null,"changes":["history","plain","reasoning","tools"]},` +
-			`{"name":"tone","kind":"text","default":"calm","changes":["history","plain","reasoning","tools"]}]`}},
+			`"changes":["calls","history","plain","reasoning","tools"]},` +
+			`{"name":"pages","kind":"list","default":null,"changes":["calls","history","plain","reasoning","tools"]},` +
+			`{"name":"tone","kind":"text","default":"calm","changes":["calls","history","plain","reasoning","tools"]}]`}},
+		{"a switch for earlier calls", "{% set last = namespace(i=0) %}{% for m in messages %}" +
+			"{% if m.role == 'user' %}{% set last.i = loop.index0 %}{% endif %}{% endfor %}" +
+			strings.Replace(plain, "{{ m.content }}", "{% if m.tool_calls and (keep_all or "+
+				"loop.index0 > last.i) %}<r>{{ m.reasoning_content }}</r>{% endif %}{{ m.content }}"+
+				"{% for c in m.tool_calls or [] %}<c>{{ c.function|tojson }}</c>{% endfor %}", 1),
+			map[string]string{"reasoning.keep": `{"variable":"keep_all","values":[true,false],` +
+				`"default":false}`}},
+		{"an unused date", "{% set day = strftime_now('%d %b') %}" + plain,
+			map[string]string{"dates": "false"}},
+		{"beside a list", "{% for d in pages or [] %}<|{{ d.text }}|>{% if cited %}<|cite|>" +
+			"{% endif %}{% endfor %}" + plain, map[string]string{"variables": `[` +
+			`{"name":"cited","kind":"boolean","values":[true,false],"default":false,` +
+			`"changes":["calls","history","plain","reasoning","tools"]},` +
+			`{"name":"pages","kind":"list","default":null,` +
+			`"changes":["calls","history","plain","reasoning","tools"]}]`}},
+		{"text is printed as it comes", strings.Replace(plain, "{{ m.content }}", "{{ m.content }}"+
+			"{% for c in m.tool_calls or [] %}<c>{{ c.function.arguments }}</c>{% endfor %}", 1),
+			map[string]string{"tools.arguments": `["text"]`}},
+		{"skips null", strings.Replace(plain, "for m in messages", "for m in messages if "+
+			"m.content is not none", 1), map[string]string{"content.null": `"dropped"`}},
+		{"none and an empty list", "{% if tools is not none %}<|tools|>{% endif %}" + plain,
+			map[string]string{"limits.empty_tool_list": `"changes the prompt"`}},
+		{"pictures are counted", strings.Replace(plain, "{{ m.content }}", "{% if m.content is "+
+			"string %}{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'image' %}"+
+			"{% if counted %}1: {% endif %}<img>{% else %}{{ p.text }}{% endif %}{% endfor %}"+
+			"{% endif %}", 1), map[string]string{"variables": `[{"name":"counted",` +
+			`"kind":"boolean","values":[true,false],"default":false,"changes":["parts"]}]`}},
 		{"images", strings.Replace(plain, "{{ m.content }}", "{% if m.content is string %}"+
 			"{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'image' %}<img>"+
 			"{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}", 1),

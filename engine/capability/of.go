@@ -5,11 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/internal/observe"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -18,30 +21,60 @@ import (
 // Of returns the record of a template. It renders some hundred small conversations.
 func Of(t *engine.Template) *Record {
 	p := newProber(t)
-	c, f := t.Caps(), t.Analysis().Format
-	r := &Record{Version: Version, ToolCapable: c.ToolCapable() == nil,
+	r := &Record{Version: Version, ToolCapable: t.Caps().ToolCapable() == nil,
 		Roles: p.roles(), Content: p.contents(), Documents: p.documents(), Tools: p.tools(),
-		Limits:    p.limits(),
-		Variables: p.variables(), Generation: Generation{Text: p.tail(),
-			Prefills: slices.Clone(t.Analysis().Prefills)},
-		Stops: []string{}}
-	ask := chat.Request{Messages: []ordered.Value{p.user(0)}}
-	if plan, err := t.Prepare(ask, engine.PrepareOptions{Insist: true}); err == nil {
-		r.Stops = append(r.Stops, plan.Stops...)
-	}
+		Limits:     p.limits(),
+		Generation: Generation{Text: p.tail(), Prefills: slices.Clone(t.Analysis().Prefills)},
+		Stops:      p.stops()}
 	if r.Generation.Prefills == nil {
 		r.Generation.Prefills = []string{}
 	}
 	seen, err := t.ChatTemplate().Observe(chattemplate.Input{
 		Messages: []ordered.Value{p.user(0)}, Generate: true, Kwargs: p.bound})
-	r.Dates = err == nil && seen.Clock
-	r.Reasoning = p.reasoning(f, r.Variables)
+	r.Dates = err == nil && seen.Clock && p.dated(seen.String)
+	fields := p.fields()
+	r.Variables = p.variables(p.conversations(fields, r.Content.Types))
+	r.Reasoning = p.reasoning(fields, r.Variables)
 	return r
+}
+
+// dated reports whether the prompt of a question is another one on another day.
+func (p *prober) dated(today string) bool {
+	other, err := p.t.ChatTemplate().Edited(p.t.ChatTemplate().Source)
+	if err != nil {
+		return false
+	}
+	other.Now = func() time.Time { return p.t.ChatTemplate().Now().AddDate(1, 1, 1) }
+	prompt, err := other.Render(chattemplate.Input{Messages: []ordered.Value{p.user(0)},
+		Generate: true, Kwargs: p.bound})
+	return err == nil && prompt != today
+}
+
+// stops returns the texts that end an answer, and those that end a call and no reasoning.
+func (p *prober) stops() []string {
+	all := []string{}
+	ask := chat.Request{Messages: []ordered.Value{p.user(0)}}
+	if plan, err := p.t.Prepare(ask, engine.PrepareOptions{Insist: true}); err == nil {
+		all = append(all, plan.Stops...)
+	}
+	closing := map[format.RouteKind][]string{}
+	for _, r := range p.form.Routes {
+		for _, m := range r.Close {
+			closing[r.Kind] = append(closing[r.Kind], m.Text)
+		}
+	}
+	for _, text := range closing[format.RouteCall] {
+		if !slices.Contains(all, text) && !slices.Contains(closing[format.RouteReasoning], text) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // prober renders conversations of a template.
 type prober struct {
 	t     *engine.Template
+	form  format.Format
 	model *flow.Model
 	bound []ordered.Member
 	words []string // texts that the template does not have itself
@@ -55,7 +88,7 @@ var sentences = []string{"The harvest was late.", "Which train leaves first?", "
 	"My tea is cold.", "Paint dries slowly."}
 
 func newProber(t *engine.Template) *prober {
-	p := &prober{t: t, bound: t.Caps().Needs.Bound,
+	p := &prober{t: t, form: t.Analysis().Format, bound: t.Caps().Needs.Bound,
 		parts: !t.Caps().StringContent && t.Caps().TypedContent}
 	src := t.ChatTemplate().Source
 	for _, s := range sentences {
@@ -89,20 +122,22 @@ func (p *prober) answer(i int) ordered.Value { return p.message("assistant", p.w
 // callID is an id that templates with demands on ids take.
 const callID = "q7Wx2Lk9a"
 
-// call returns an answer with calls, its content null.
+// call returns an answer with calls, its content empty.
 func (p *prober) call(arguments ordered.Value, names ...string) ordered.Value {
 	var calls []ordered.Value
 	for i, name := range names {
-		calls = append(calls, ordered.ObjectOf(
+		call := ordered.ObjectOf(
 			ordered.MemberOf("id", ordered.Str(callID[:8]+strconv.Itoa(i))),
 			ordered.MemberOf("type", ordered.Str("function")),
 			ordered.MemberOf("function", ordered.ObjectOf(
 				ordered.MemberOf("name", ordered.Str(name)),
-				ordered.MemberOf("arguments", arguments)))))
+				ordered.MemberOf("arguments", arguments))))
+		if p.t.Caps().Needs.FlatCalls {
+			call = observe.Flat(call)
+		}
+		calls = append(calls, call)
 	}
-	return ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")),
-		ordered.MemberOf("content", ordered.Str("")),
-		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
+	return p.message("assistant", "", ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
 }
 
 func (p *prober) result(i int) ordered.Value {
@@ -137,6 +172,9 @@ func (p *prober) render(in input) (string, error) {
 		Kwargs: slices.Concat(p.bound, in.kwargs)}
 	if in.tools {
 		given.Tools = []ordered.Value{tool}
+		if p.t.Caps().Needs.Tool.Flat {
+			given.Tools = []ordered.Value{observe.Flat(tool)}
+		}
 	}
 	return p.t.ChatTemplate().Render(given)
 }
@@ -171,18 +209,29 @@ var forms = []struct {
 	value ordered.Value
 }{{"object", arguments}, {"text", ordered.Str(arguments.String())}}
 
-// history returns a conversation with a call in the first form that is taken, and its result.
-func (p *prober) history(more ...ordered.Member) input {
-	var in input
-	for _, form := range forms {
-		call := p.call(form.value, "find_boats")
-		for _, m := range more {
-			call = call.With(m.Key, m.Value)
+// called returns a conversation with a call, its arguments in a form, and its result: beside tools,
+// or without them where the template fails at those.
+func (p *prober) called(arguments ordered.Value, more ...ordered.Member) (in input, prompt string,
+	err error) {
+	call := p.call(arguments, "find_boats")
+	for _, m := range more {
+		call = call.With(m.Key, m.Value)
+	}
+	in = talk(p.user(0), call, p.result(1))
+	for _, in.tools = range []bool{true, false} {
+		if prompt, err = p.render(in); err == nil {
+			break
 		}
-		in = talk(p.user(0), call, p.result(1))
-		in.tools = true
-		if _, err := p.render(in); err == nil {
-			return in
+	}
+	return in, prompt, err
+}
+
+// history returns a conversation with a call in the first form that is taken, and its result.
+func (p *prober) history(more ...ordered.Member) (in input) {
+	for _, form := range forms {
+		var err error
+		if in, _, err = p.called(form.value, more...); err == nil {
+			break
 		}
 	}
 	return in
@@ -201,22 +250,12 @@ func (p *prober) contents() Content {
 	switch {
 	case err != nil || failed != nil:
 		c.Null = Refused
-	case null == empty:
+	case inserted(null, empty) == "":
 		c.Null = Dropped
 	default:
 		c.Null = Written
 	}
-	for _, part := range [...]struct{ kind, json string }{
-		{"image", `{"type": "image", "image": "boat.png"}`},
-		{"image_url", `{"type": "image_url", "image_url": {"url": "https://example.org/boat.png"}}`},
-		{"input_image", `{"type": "input_image", "image_url": "https://example.org/boat.png"}`},
-		{"audio", `{"type": "audio", "audio": "boat.wav"}`},
-		{"input_audio", `{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}`},
-		{"audio_url", `{"type": "audio_url", "audio_url": {"url": "https://example.org/boat.wav"}}`},
-		{"video", `{"type": "video", "video": "boat.mp4"}`},
-		{"video_url", `{"type": "video_url", "video_url": {"url": "https://example.org/boat.mp4"}}`},
-		{"file", `{"type": "file", "file": {"file_id": "boat.pdf"}}`},
-	} {
+	for _, part := range parts {
 		if text, ok := p.placeholder(talk(p.user(0)), part.json); ok {
 			c.Types[part.kind] = text
 		}
@@ -227,26 +266,49 @@ func (p *prober) contents() Content {
 	return c
 }
 
+// inserted returns what a text has where another one has something else, or nothing.
+func inserted(with, without string) string {
+	begin := len(source.CommonPrefix(with, without))
+	return with[begin : len(with)-len(source.CommonSuffix(with[begin:], without[begin:]))]
+}
+
+// parts are parts of content beside text, one of each type.
+var parts = []struct{ kind, json string }{
+	{"image", `{"type": "image", "image": "boat.png"}`},
+	{"image_url", `{"type": "image_url", "image_url": {"url": "https://example.org/boat.png"}}`},
+	{"input_image", `{"type": "input_image", "image_url": "https://example.org/boat.png"}`},
+	{"audio", `{"type": "audio", "audio": "boat.wav"}`},
+	{"input_audio", `{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}`},
+	{"audio_url", `{"type": "audio_url", "audio_url": {"url": "https://example.org/boat.wav"}}`},
+	{"video", `{"type": "video", "video": "boat.mp4"}`},
+	{"video_url", `{"type": "video_url", "video_url": {"url": "https://example.org/boat.mp4"}}`},
+	{"file", `{"type": "file", "file": {"file_id": "boat.pdf"}}`},
+}
+
 // placeholder returns what the prompt has for a part in the last message of a conversation, and
 // reports whether it has anything for it but the part itself, printed.
 func (p *prober) placeholder(in input, part string) (string, bool) {
-	text := chat.TextPart(ordered.Str(p.word(0)))
-	last := len(in.messages) - 1
-	ask := func(parts ...ordered.Value) (string, error) {
-		said := in
-		said.messages = slices.Clone(in.messages)
-		said.messages[last] = in.messages[last].With("content", ordered.ArrayOf(parts...))
-		return p.render(said)
-	}
-	with, err := ask(ordered.MustParse(part), text)
-	without, failed := ask(text)
+	with, err := p.render(p.showing(in, part))
+	without, failed := p.render(p.showing(in))
 	if err != nil || failed != nil || with == without || strings.Contains(with, "boat.") ||
 		strings.Contains(with, "UklGRg") || strings.Contains(without, "'type'") {
 		return "", false
 	}
-	begin := len(source.CommonPrefix(with, without))
-	end := len(source.CommonSuffix(with[begin:], without[begin:]))
-	return with[begin : len(with)-end], true
+	return inserted(with, without), true
+}
+
+// showing returns a conversation whose last message has its content in parts: those of the
+// arguments, which are JSON, and a text.
+func (p *prober) showing(in input, parts ...string) input {
+	var all []ordered.Value
+	for _, part := range parts {
+		all = append(all, ordered.MustParse(part))
+	}
+	all = append(all, chat.TextPart(ordered.Str(p.word(0))))
+	last := len(in.messages) - 1
+	in.messages = slices.Clone(in.messages)
+	in.messages[last] = in.messages[last].With("content", ordered.ArrayOf(all...))
+	return in
 }
 
 // documents gives a document with the fields that retrieval has.
@@ -277,14 +339,15 @@ func (p *prober) tools() Tools {
 	all := Tools{Described: c.Tools, Calls: c.ToolCalls, Parallel: c.ParallelToolCalls,
 		Arguments: []string{}, Results: p.results(),
 		IDs: IDs{Characters: c.IDs.Taken.Characters, Min: c.IDs.Taken.Min, Max: c.IDs.Taken.Max}}
-	for _, form := range forms {
-		in := talk(p.user(0), p.call(form.value, "find_boats"), p.result(1))
-		in.tools = true
-		prompt, err := p.render(in)
-		if err == nil && strings.Contains(prompt, "Bergen") &&
-			!strings.Contains(prompt, `"{\"harbour`) {
-			all.Arguments = append(all.Arguments, form.name)
-		}
+	_, asObject, err := p.called(forms[0].value)
+	if err == nil && strings.Contains(asObject, "Bergen") &&
+		!strings.Contains(asObject, "{'harbour': 'Bergen'}") { // as Python prints it
+		all.Arguments = append(all.Arguments, "object")
+	}
+	_, asText, err := p.called(forms[1].value)
+	if err == nil && strings.Contains(asText, "Bergen") && (asText == asObject ||
+		strings.Contains(asText, arguments.String())) {
+		all.Arguments = append(all.Arguments, "text")
 	}
 	for _, role := range []string{"system", "developer"} {
 		all.InMessages = p.of("Lists the boats of a harbour.", talk(p.user(0), p.answer(1),
@@ -307,8 +370,9 @@ func (p *prober) limits() Limits {
 		AnswerFirst: p.of(p.word(0), talk(p.answer(0), p.user(1))),
 		EmptyTools:  "as none",
 	}
-	without, _ := p.render(talk(p.user(0)))
 	in := talk(p.user(0))
+	in.kwargs = []ordered.Member{ordered.MemberOf("tools", ordered.Value{})}
+	without, _ := p.render(in)
 	in.kwargs = []ordered.Member{ordered.MemberOf("tools", ordered.ArrayOf())}
 	switch with, err := p.render(in); {
 	case err != nil:
@@ -336,104 +400,151 @@ func (p *prober) tail(kwargs ...ordered.Member) string {
 var given = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token",
 	"pad_token", "unk_token", "continue_final_message"}
 
-// conversations are those whose prompts tell what a variable does, by name.
-func (p *prober) conversations() map[string]input {
+// reasoned returns an answer with reasoning, in a field or, where none is read, between the markers
+// in its content.
+func (p *prober) reasoned(fields []string, i int) ordered.Value {
+	r := p.form.Reasoning
+	if len(fields) == 0 && r.Close.Text != "" {
+		return p.message("assistant", r.Open.Text+p.word(4)+r.Close.Text+p.word(i))
+	}
+	return p.message("assistant", p.word(i), ordered.MemberOf(fieldOf(fields),
+		ordered.Str(p.word(4))))
+}
+
+// fieldOf returns the field in which reasoning is given.
+func fieldOf(fields []string) string { return append(fields, "reasoning_content")[0] }
+
+// conversations are those whose prompts tell what a variable does, by name. Types are the types of
+// parts that are shown.
+func (p *prober) conversations(fields []string, types map[string]string) map[string]input {
 	tools := talk(p.message("system", p.word(1)), p.user(0))
 	tools.tools = true
-	reasoned := ordered.MemberOf("reasoning_content", ordered.Str(p.word(4)))
-	history := p.history(reasoned)
-	history.messages = slices.Concat([]ordered.Value{p.user(2),
-		p.message("assistant", p.word(3), reasoned)}, history.messages)
-	return map[string]input{"plain": talk(p.user(0)), "tools": tools, "history": history,
-		"reasoning": talk(p.user(0), p.message("assistant", p.word(1), reasoned), p.user(2))}
+	history := p.history(ordered.MemberOf(fieldOf(fields), ordered.Str(p.word(4))))
+	history.messages = slices.Concat([]ordered.Value{p.user(2), p.reasoned(fields, 3)},
+		history.messages)
+	all := map[string]input{"plain": talk(p.user(0)), "tools": tools, "history": history,
+		"calls": p.earlier(fieldOf(fields)), "reasoning": talk(p.user(0), p.reasoned(fields, 1),
+			p.user(2), p.reasoned(fields, 3), p.user(0))}
+	var shown []string
+	for _, part := range parts {
+		if _, ok := types[part.kind]; ok {
+			shown = append(shown, part.json)
+		}
+	}
+	if shown != nil {
+		all["parts"] = p.showing(talk(p.user(0)), shown...)
+	}
+	return all
+}
+
+// earlier returns a conversation with reasoning beside a call before the last question.
+func (p *prober) earlier(field string) input {
+	in := p.history(ordered.MemberOf(field, ordered.Str(p.word(4))))
+	in.messages = append(in.messages, p.answer(3), p.user(2))
+	return in
 }
 
 // mostValues bounds the values of a variable that are tried.
 const mostValues = 16
 
-func (p *prober) variables() []Variable {
+// variables returns what each variable does in some conversations. One that changes none is looked
+// at again beside all lists, such as documents.
+func (p *prober) variables(conversations map[string]input) []Variable {
 	all := []Variable{}
-	conversations := p.conversations()
+	var lists []ordered.Member
+	for _, name := range p.t.ChatTemplate().Names() {
+		if _, isFunction := flow.Functions[name]; !isFunction && !slices.Contains(given, name) {
+			all = append(all, p.variable(name, conversations, nil))
+			if v := all[len(all)-1]; v.Kind == "list" {
+				lists = append(lists, ordered.MemberOf(name, ordered.ArrayOf(ordered.ObjectOf(
+					ordered.MemberOf("text", ordered.Str(p.word(6)))))))
+			}
+		}
+	}
+	for i, v := range all {
+		if len(v.Changes) == 0 && lists != nil {
+			all[i] = p.variable(v.Name, conversations, lists)
+		}
+	}
+	return slices.DeleteFunc(all, func(v Variable) bool { // the template's own, set in some branch
+		return len(v.Changes) == 0 && p.model.Assigns(v.Name)
+	})
+}
+
+// variable returns what a variable does in some conversations, beside others.
+func (p *prober) variable(name string, conversations map[string]input,
+	others []ordered.Member) Variable {
 	prompts := func(kwargs ...ordered.Member) map[string]string {
 		got := map[string]string{}
 		for name, in := range conversations {
-			in.kwargs = kwargs
+			in.kwargs = append(kwargs, others...)
 			if text, err := p.render(in); err == nil {
 				got[name] = text
 			}
 		}
 		return got
 	}
-	compared := p.model.Compared()
 	unset := prompts()
-	for _, name := range p.t.ChatTemplate().Names() {
-		if _, isFunction := flow.Functions[name]; isFunction || slices.Contains(given, name) {
+	v := Variable{Name: name, Kind: "unknown", Changes: []string{}}
+	values := []ordered.Value{ordered.Boolean(true), ordered.Boolean(false)}
+	for _, l := range p.model.Compared()[name] {
+		if !l.IsNum && len(values) < mostValues {
+			values = append(values, ordered.Str(l.Text))
+		}
+	}
+	said := p.word(5)
+	values = append(values, ordered.Str(said), ordered.ArrayOf(ordered.Str(said)))
+	var seen []map[string]string
+	for _, value := range values {
+		got := prompts(ordered.MemberOf(name, value))
+		if len(got) < len(unset) { // a value of a kind that it cannot do with
 			continue
 		}
-		v := Variable{Name: name, Kind: "unknown", Changes: []string{}}
-		values := []ordered.Value{ordered.Boolean(true), ordered.Boolean(false)}
-		for _, l := range compared[name] {
-			if !l.IsNum && len(values) < mostValues {
-				values = append(values, ordered.Str(l.Text))
+		for c := range unset {
+			if got[c] != unset[c] && !slices.Contains(v.Changes, c) {
+				v.Changes = append(v.Changes, c)
 			}
 		}
-		said := p.word(5)
-		values = append(values, ordered.Str(said), ordered.ArrayOf(ordered.Str(said)))
-		var seen []map[string]string
-		for _, value := range values {
-			got := prompts(ordered.MemberOf(name, value))
-			if len(got) < len(unset) { // a value of a kind that it cannot do with
-				continue
-			}
-			for c := range unset {
-				if got[c] != unset[c] && !slices.Contains(v.Changes, c) {
-					v.Changes = append(v.Changes, c)
-				}
-			}
-			free := strings.Contains(value.String(), said)
-			again := slices.ContainsFunc(seen,
-				func(was map[string]string) bool { return maps.Equal(was, got) })
-			switch {
-			case !free || v.Kind != "unknown":
-			case value.Kind() == ordered.String && writes(got, said):
-				v.Kind = "text"
-			case value.Kind() == ordered.Array && !again && !maps.Equal(got, unset):
-				v.Kind = "list" // which does more than any other value
-			}
-			if free || again {
-				continue
-			}
-			if maps.Equal(got, unset) && v.Default.IsNull() {
-				v.Default = value
-			}
-			seen, v.Values = append(seen, got), append(v.Values, value)
-		}
-		slices.Sort(v.Changes)
+		free := strings.Contains(value.String(), said)
+		again := slices.ContainsFunc(seen,
+			func(was map[string]string) bool { return maps.Equal(was, got) })
 		switch {
-		case len(v.Changes) == 0 && p.model.Assigns(name):
-			continue // the template's own, set in some branch alone
-		case v.Kind == "text":
-			v.Values, v.Default = nil, p.ownText(name, func(m ordered.Member) bool {
-				return maps.Equal(prompts(m), unset)
-			})
-		case len(v.Changes) == 0 || v.Kind == "list":
-			v.Values, v.Default = nil, ordered.Value{}
-		case slices.ContainsFunc(v.Values, func(v ordered.Value) bool {
-			return v.Kind() == ordered.String
-		}):
-			v.Kind = "choice"
-			v.Values = slices.DeleteFunc(v.Values, func(v ordered.Value) bool {
-				return v.Kind() == ordered.Bool
-			})
-			if v.Default.Kind() == ordered.Bool { // as good as leaving it out
-				v.Default = ordered.Value{}
-			}
-		case len(v.Values) > 1:
-			v.Kind = "boolean"
+		case value.Kind() == ordered.Array && (writes(got, `"`+said+`"`) || // as JSON
+			v.Kind == "unknown" && !again && !maps.Equal(got, unset)):
+			v.Kind = "list" // which does more than any other value
+		case value.Kind() == ordered.String && free && writes(got, said):
+			v.Kind = "text"
 		}
-		all = append(all, v)
+		if free || again {
+			continue
+		}
+		if maps.Equal(got, unset) && v.Default.IsNull() {
+			v.Default = value
+		}
+		seen, v.Values = append(seen, got), append(v.Values, value)
 	}
-	return all
+	slices.Sort(v.Changes)
+	switch {
+	case v.Kind == "text":
+		v.Values, v.Default = nil, p.ownText(name, func(m ordered.Member) bool {
+			return maps.Equal(prompts(m), unset)
+		})
+	case len(v.Changes) == 0 || v.Kind == "list":
+		v.Values, v.Default = nil, ordered.Value{}
+	case slices.ContainsFunc(v.Values, func(v ordered.Value) bool {
+		return v.Kind() == ordered.String
+	}):
+		v.Kind = "choice"
+		v.Values = slices.DeleteFunc(v.Values, func(v ordered.Value) bool {
+			return v.Kind() == ordered.Bool
+		})
+		if v.Default.Kind() == ordered.Bool { // as good as leaving it out
+			v.Default = ordered.Value{}
+		}
+	case len(v.Values) > 1:
+		v.Kind = "boolean"
+	}
+	return v
 }
 
 // mostTexts bounds the texts of a template that are tried as a variable's default, and their length
@@ -469,52 +580,57 @@ func writes(prompts map[string]string, text string) bool {
 	return false
 }
 
-func (p *prober) reasoning(f format.Format, variables []Variable) Reasoning {
-	r := Reasoning{Mode: f.Reasoning.Mode.String(), Open: strings.TrimSpace(f.Reasoning.Open.Text),
-		Close: strings.TrimSpace(f.Reasoning.Close.Text), Fields: []string{}, Earlier: Dropped,
-		Within: Dropped}
-	if slices.ContainsFunc(f.Routes, func(r format.Route) bool {
+// fields returns the fields of a message from which reasoning is read.
+func (p *prober) fields() []string {
+	all := []string{}
+	for _, field := range []string{"reasoning_content", "reasoning", "thinking"} {
+		said := ordered.MemberOf(field, ordered.Str(p.word(4)))
+		last := talk(p.user(0), p.message("assistant", p.word(1), said))
+		last.open, last.kwargs = true, p.t.Caps().Needs.Thinking
+		before := talk(p.user(0), p.message("assistant", p.word(1), said), p.user(2))
+		if slices.ContainsFunc([]input{p.history(said), before, last}, func(in input) bool {
+			return p.of(p.word(4), in) == Written
+		}) {
+			all = append(all, field)
+		}
+	}
+	return all
+}
+
+func (p *prober) reasoning(fields []string, variables []Variable) Reasoning {
+	f, field := p.form.Reasoning, fieldOf(fields)
+	r := Reasoning{Mode: f.Mode.String(), Open: strings.TrimSpace(f.Open.Text),
+		Close: strings.TrimSpace(f.Close.Text), Fields: fields}
+	if slices.ContainsFunc(p.form.Routes, func(r format.Route) bool {
 		return r.Kind == format.RouteReasoning
 	}) {
 		r.Mode = "routed"
 	}
-	told := p.word(4)
-	earlier := func(field string, kwargs ...ordered.Member) Outcome {
-		in := talk(p.user(0), p.message("assistant", p.word(1), ordered.MemberOf(field,
-			ordered.Str(told))), p.user(2))
-		in.kwargs = kwargs
-		return p.of(told, in)
-	}
-	within := func(field string, kwargs ...ordered.Member) Outcome {
-		in := p.history(ordered.MemberOf(field, ordered.Str(told)))
-		in.kwargs = kwargs
-		return p.of(told, in)
-	}
-	for _, field := range []string{"reasoning_content", "reasoning", "thinking"} {
-		last := talk(p.user(0), p.message("assistant", p.word(1), ordered.MemberOf(field,
-			ordered.Str(told))))
-		last.open, last.kwargs = true, p.t.Caps().Needs.Thinking
-		if within(field) == Written || earlier(field) == Written || p.of(told, last) == Written {
-			r.Fields = append(r.Fields, field)
+	said := ordered.MemberOf(field, ordered.Str(p.word(4)))
+	r.Earlier = p.of(p.word(4), talk(p.user(0), p.message("assistant", p.word(1), said), p.user(2)))
+	r.Within = p.of(p.word(4), p.history(said))
+	past := p.conversations(fields, nil)
+	kept := func(kwargs ...ordered.Member) (n int) {
+		for _, name := range []string{"reasoning", "calls"} {
+			in := past[name]
+			in.kwargs = kwargs
+			prompt, _ := p.render(in)
+			n += strings.Count(prompt, p.word(4))
 		}
+		return n
 	}
-	field := "reasoning_content"
-	if len(r.Fields) > 0 {
-		field = r.Fields[0]
-	}
-	r.Earlier, r.Within = earlier(field), within(field)
 	for _, v := range variables {
 		s := &Switch{v.Name, append([]ordered.Value{}, v.Values...), v.Default}
 		switch {
 		case v.Name == "reasoning_effort" && len(v.Changes) > 0: // the protocol's own name
 			r.Effort = s
 		case v.Kind != "boolean" && v.Kind != "choice":
-		case r.Switch == nil && p.switches(f, v):
+		case r.Switch == nil && (p.switches(v) || slices.Contains(caps.ThinkingNames, v.Name) &&
+			slices.Contains(v.Changes, "plain")):
 			r.Switch = s
-		case r.Keep == nil && r.Earlier != Written && slices.ContainsFunc(v.Values,
-			func(value ordered.Value) bool {
-				return earlier(field, ordered.MemberOf(v.Name, value)) == Written
-			}):
+		case r.Keep == nil && slices.ContainsFunc(v.Values, func(value ordered.Value) bool {
+			return kept(ordered.MemberOf(v.Name, value)) > kept()
+		}):
 			r.Keep = s
 		}
 	}
@@ -523,9 +639,9 @@ func (p *prober) reasoning(f format.Format, variables []Variable) Reasoning {
 
 // switches reports whether the values of a variable differ in the reasoning of the answer that
 // their prompts ask for: in the markers of reasoning that these have.
-func (p *prober) switches(f format.Format, v Variable) bool {
-	markers := []string{strings.TrimSpace(f.Reasoning.Open.Text),
-		strings.TrimSpace(f.Reasoning.Close.Text)}
+func (p *prober) switches(v Variable) bool {
+	markers := []string{strings.TrimSpace(p.form.Reasoning.Open.Text),
+		strings.TrimSpace(p.form.Reasoning.Close.Text)}
 	count := func(value ordered.Value) (n [2]int) {
 		in := talk(p.user(0))
 		in.kwargs = []ordered.Member{ordered.MemberOf(v.Name, value)}

@@ -79,11 +79,13 @@ func (f *fitter) used(name string) {
 	}
 }
 
-// kwargs gives the request's flags to the template as variables. Thinking goes by two names out
-// there; both are given.
+// ThinkingNames are the variables by which thinking goes out there.
+var ThinkingNames = []string{"enable_thinking", "thinking"}
+
+// kwargs gives the request's flags to the template as variables.
 func (f *fitter) kwargs(r chat.Request) {
 	if r.EnableThinking != nil {
-		for _, name := range []string{"enable_thinking", "thinking"} {
+		for _, name := range ThinkingNames {
 			f.Input.Kwargs = append(f.Input.Kwargs,
 				ordered.MemberOf(name, ordered.Boolean(*r.EnableThinking)))
 		}

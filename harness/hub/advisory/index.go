@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Index has the ids of records by the digests of their faulty texts, and the records in short:
@@ -42,12 +43,13 @@ func NewIndex(records []*Record) *Index {
 	return x
 }
 
-// Lookup returns the ids of the records of a text.
+// Lookup returns the ids of the records of a text, and of those of one that differs from it in what
+// loaders change alone.
 func (x *Index) Lookup(text string) []string {
-	if ids := x.IDs[Digest(text)]; ids != nil {
-		return ids
-	}
-	return x.IDs[Digest(Canonical(text))]
+	d := DigestsOf(text)
+	ids := slices.Concat(x.IDs[d.Exact], x.IDs[d.Canonical])
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // Write writes the index as JSON.
