@@ -80,9 +80,10 @@ type Template struct {
 	BOS, EOS string // texts of the special tokens, given to the template as bos_token and eos_token
 	StandIns bool   // BOS and EOS are not the model's
 	Now      func() time.Time
-	Limits   jinja.Limits  // zero: the defaults
-	Budget   *jinja.Budget // of all renders together; nil: no bound
-	Mask     *words.Mask   // of the words of probes; nil: none
+	Limits   jinja.Limits   // zero: the defaults
+	Budget   *jinja.Budget  // of all renders together; nil: no bound
+	Mask     *words.Mask    // of the words of probes; nil: none
+	Dialect  *jinja.Dialect // of the engine that renders; nil: Jinja2
 
 	ctx     context.Context // of all renders; see Compile
 	program *jinja.Template
@@ -380,5 +381,5 @@ func (t *Template) Cover(in Input, c, known *jinja.Coverage) (string, error) {
 }
 
 func (t *Template) options() jinja.Options {
-	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Budget: t.Budget, Now: t.Now}
+	return jinja.Options{Mode: jinja.Mutable, Dialect: t.Dialect, Limits: t.Limits, Budget: t.Budget, Now: t.Now}
 }

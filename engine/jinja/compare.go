@@ -246,6 +246,12 @@ func subset(e *eval, a, b Value) (bool, error) {
 
 // contains is Python's item in container.
 func contains(e *eval, container, item Value) (bool, error) {
+	if e.dialect != nil && (container.kind == Undefined || item.kind == Undefined) {
+		if container.kind != Undefined {
+			return false, undefinedError(item)
+		}
+		return false, nil
+	}
 	switch container.kind {
 	case String, Markup:
 		if !item.isString() {

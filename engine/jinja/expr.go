@@ -719,7 +719,11 @@ func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string,
 		return v, err
 	}
 	argBase, kwBase := len(rt.args), len(rt.kwargs)
-	if err = a.push(f, pos); err == nil {
+	if err = a.push(f, pos); err == nil && rt.dialect != nil && what == "filter" {
+		v, fn, err = rt.filter(v, name, fn, len(rt.args)-argBase)
+		err = f.at(err, pos)
+	}
+	if err == nil {
 		if fn == nil {
 			err = f.at(errf(TemplateRuntimeError, "No %s named %s found.", what, pyQuote(name)),
 				pos)
@@ -796,5 +800,8 @@ type isExpr struct {
 
 func (x *isExpr) eval(f *frame) (Value, error) {
 	v, err := x.x.eval(f)
+	if x.kinds>>String&1 == 1 {
+		f.rt.used(AsText, v)
+	}
 	return boolValue((x.kinds>>v.kind&1 == 1) != x.negated), err
 }

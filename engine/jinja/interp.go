@@ -247,6 +247,11 @@ func (f *frame) write(v Value, esc escaping, pos syntax.Pos) error {
 			return f.at(err, pos)
 		}
 	}
+	if rt.dialect != nil {
+		if done, err := f.writeItems(v, pos); done || err != nil {
+			return err
+		}
+	}
 	if err := rt.out.print(&rt.eval, v); err != nil {
 		return f.at(err, pos)
 	}
@@ -335,6 +340,13 @@ type printConcat struct {
 
 func (s *printConcat) exec(f *frame) error {
 	rt := f.rt
+	if rt.dialect != nil {
+		v, err := s.x.eval(f)
+		if err != nil {
+			return err
+		}
+		return f.write(v, escapeOff, s.pos)
+	}
 	base := len(rt.args)
 	for _, x := range s.x.items {
 		v, err := x.eval(f)

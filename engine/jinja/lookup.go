@@ -22,6 +22,11 @@ func newAttr(name string) *attr {
 // getattr is the sandbox's environment.getattr: the attribute, else the item of that name, else
 // undefined.
 func getattr(e *eval, v Value, a *attr) (Value, error) {
+	if e.dialect != nil {
+		if out, ok := e.member(v, a.name); ok {
+			return out, nil
+		}
+	}
 	out, ok, err := attribute(e, v, a.name, a.methods[v.kind])
 	if ok || err != nil {
 		return out, err
@@ -42,6 +47,12 @@ func getattr(e *eval, v Value, a *attr) (Value, error) {
 // getitem is the sandbox's environment.getitem: the item, else, for a string key, the attribute,
 // else undefined.
 func getitem(e *eval, v, key Value) (Value, error) {
+	if e.dialect != nil && v.kind == Undefined {
+		return v, nil
+	}
+	if key.kind == Int {
+		e.used(AsList, v)
+	}
 	item, ok, err := subscript(e, v, key)
 	if err != nil {
 		return Value{}, err
@@ -52,6 +63,11 @@ func getitem(e *eval, v, key Value) (Value, error) {
 	}
 	if key.isString() {
 		name := key.text()
+		if e.dialect != nil {
+			if out, ok := e.member(v, name); ok {
+				return out, nil
+			}
+		}
 		if out, ok, err := attribute(e, v, name, methodTables[v.kind][name]); ok || err != nil {
 			return out, err
 		}
@@ -374,7 +390,7 @@ func sliceString(e *eval, v Value, from, by, count, n int) (Value, error) {
 
 // callMethod calls v.name(...) without building a bound method.
 func callMethod(e *eval, v Value, a *attr, args []Value, kwargs []kwarg) (Value, error) {
-	if m := a.methods[v.kind]; m != nil && !m.property &&
+	if m := a.methods[v.kind]; m != nil && !m.property && e.dialect == nil &&
 		(m.mutates == 0 || m.mutates > e.forbids) {
 		return e.invoke(m, v, args, kwargs)
 	}

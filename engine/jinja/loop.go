@@ -67,7 +67,11 @@ func (f *frame) recurse(s *forStmt, v Value, depth int) error {
 func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 	rt := f.rt
 	e := &rt.eval
+	e.used(AsList, v)
 	it, err := iterate(e, v)
+	if err == nil && rt.dialect != nil && v.isString() {
+		err = errf(TypeError, "the engine's Jinja does not go through the characters of a text")
+	}
 	if err != nil {
 		return f.at(err, s.pos)
 	}
@@ -121,8 +125,10 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 				return err
 			}
 		}
-		f.enter(s.enter)
-		if err := s.code.run(f); err != nil {
+		if rt.dialect == nil || outcome == flow.Entered {
+			f.enter(s.enter)
+		}
+		if err := f.round(s.code); err != nil {
 			if err == errBreak {
 				break
 			}

@@ -186,6 +186,12 @@ func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
 		return nil, err
 	}
 	f.enter(p.enter)
+	if rt.dialect != nil {
+		if err := p.number(f, len(args)+len(kwargs)); err != nil {
+			rt.leave()
+			return nil, err
+		}
+	}
 	for i := range p.params {
 		param := &p.params[i]
 		if !f.slots[param.slot].isMissing() {

@@ -68,6 +68,9 @@ func add(e *eval, a, b Value) (Value, error) {
 		items := make([]Value, 0, len(x)+len(y))
 		return e.seq(append(append(items, x...), y...)).value(a.kind), nil
 	}
+	if e.dialect != nil && (a.isString() || b.isString()) {
+		return e.joined(a, b)
+	}
 	if !a.isNumber() || !b.isNumber() {
 		if err := undefinedOperand(a, b); err != nil {
 			return Value{}, err
@@ -505,6 +508,9 @@ func concat(e *eval, vals []Value) (Value, error) {
 	}
 	b := e.builder(size)
 	for _, v := range vals {
+		if e.dialect != nil && v.isNone() {
+			continue
+		}
 		if markup {
 			var err error
 			if v, err = escape(e, v); err != nil {

@@ -106,6 +106,7 @@ func (l Limits) withDefaults() Limits {
 // sandbox.
 type Options struct {
 	Mode    Mode
+	Dialect *Dialect // nil: Jinja2
 	Limits  Limits
 	Budget  *Budget          // bounds all renders that share it together; nil: no bound
 	Now     func() time.Time // the clock of strftime_now; nil: strftime_now fails
@@ -249,7 +250,7 @@ func (t *Template) RenderText(ctx context.Context, vars Vars, o Options) (Text, 
 	rt.memory = memories.Get().(*memory)
 	limits := o.Limits.withDefaults()
 	rt.mutable, rt.forbids = o.Mode == Mutable, o.Mode.forbids()
-	rt.autoescape = false
+	rt.autoescape, rt.dialect = false, o.Dialect
 	rt.origins = o.Origins || o.Fields || o.Spans != nil || o.Trace != nil
 	// where the input is followed, a text cannot be
 	rt.follows = !rt.origins && o.Coverage != nil && t.follow(o.Known)
@@ -280,6 +281,11 @@ func (t *Template) RenderText(ctx context.Context, vars Vars, o Options) (Text, 
 		rt.clock, rt.deadline = o.Clock, o.Clock().Add(limits.Time)
 	}
 	copy(rt.ctx, t.globals)
+	for i := 0; o.Dialect != nil && i < len(t.names); i++ {
+		if !slices.Contains(o.Dialect.Functions, t.names[i]) {
+			rt.ctx[i] = Value{}
+		}
+	}
 	for i := range vars.members {
 		m := &vars.members[i]
 		if k, ok := t.index[m.Key]; ok {

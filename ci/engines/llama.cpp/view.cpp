@@ -40,7 +40,7 @@ static std::string text(const line_json & r, const char * name) {
     return r.contains(name) && r.at(name).is_string() ? r.at(name).get<std::string>() : "";
 }
 
-// Whether a model reads images is not to be seen in its template: it is taken to.
+// A server that is given no projector, as most are not, refuses pictures whatever the template has.
 static server_chat_params server(const std::string & source, const std::string & bos,
         const std::string & eos) {
     server_chat_params opt;
@@ -49,7 +49,7 @@ static server_chat_params server(const std::string & source, const std::string &
     opt.prefill_assistant = defaults.prefill_assistant;
     opt.reasoning_format  = defaults.reasoning_format;
     opt.tmpls             = common_chat_templates_init(nullptr, source, bos, eos);
-    opt.allow_image = opt.allow_audio = opt.allow_video = true;
+    opt.allow_image = opt.allow_audio = opt.allow_video = false;
     opt.enable_thinking = defaults.enable_reasoning != 0
         && common_chat_templates_support_enable_thinking(opt.tmpls.get());
     return opt;

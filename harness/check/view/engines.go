@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,8 +15,8 @@ var (
 		"tool_call_id", "name"}
 	sglangMembers = []string{"role", "content", "tool_call_id", "name", "phase",
 		"reasoning_content", "tool_calls", "tools", "prefix"}
-	llamaMembers = []string{"role", "content", "reasoning_content", "name", "tool_calls",
-		"tool_call_id"}
+	llamaMembers = []string{"role", "content", "reasoning_content", "name", "tool_call_id",
+		"tool_calls"}
 )
 
 var neutral = View{steps: []step{each(parsed(jsonOrText),
@@ -41,11 +42,10 @@ var views = []View{
 		each(noMedia, mlxContent, parsed(jsonUnlessEmpty), rebuilt(dropNull),
 			rebuilt(aliases("reasoning_content", "thinking"))),
 		noEmptyTools, mlxVariables, asksAlways}},
-	{Engine: "llama.cpp", ParsesArguments: true, steps: []step{
-		refusesNull("name", "reasoning_content"), llamaLast,
-		each(rebuilt(dropNull), rebuilt(emptyContent), noMedia, llamaContent, rebuilt(dropNoCalls),
-			llamaArguments, rebuilt(keeps(llamaMembers...)), llamaDeveloper),
-		llamaSystem, llamaVariables}},
+	{Engine: "llama.cpp", ParsesArguments: true, dialect: llamaJinja, steps: []step{
+		refusesNull("name", "reasoning_content", "tool_call_id"), llamaMessages,
+		each(noMedia, call(llamaCall), rebuilt(llamaMessage)), llamaForm, llamaLast,
+		each(llamaDeveloper), llamaSystem, each(llamaArguments), llamaHandled, llamaVariables}},
 }
 
 // noMessages refuses a conversation without a message.
@@ -366,7 +366,71 @@ func mlxVariables(d *draft) error {
 	return nil
 }
 
-// llamaLast takes a last answer out, with whose text the model goes on, without thinking.
+// llamaMessages refuses messages without what llama-server wants of them.
+func llamaMessages(d *draft) error {
+	for _, m := range d.messages {
+		_, hasContent := m.Get("content")
+		_, hasCalls := m.Get("tool_calls")
+		if !hasContent && (!hasCalls || m.At("role").Text() != "assistant") {
+			return refuse("a message has no content")
+		}
+	}
+	return nil
+}
+
+// llamaMessage makes a message anew.
+func llamaMessage(m ordered.Value) ordered.Value {
+	m = dropNoCalls(emptyContent(m))
+	for _, name := range []string{"reasoning_content", "name", "tool_call_id"} {
+		if m.At(name).Text() == "" {
+			m = m.Without(name)
+		}
+	}
+	return keeps(llamaMembers...)(m)
+}
+
+// llamaCall makes a call anew, with arguments that are text.
+func llamaCall(c ordered.Value) (ordered.Value, error) {
+	f := c.At("function")
+	arguments, ok := f.Get("arguments")
+	if !ok || c.At("type").Text() != "function" {
+		return c, refuse("a call has no arguments, or is of no function")
+	}
+	if arguments.Kind() != ordered.String {
+		arguments = ordered.Str(string(arguments.Append(nil, ordered.Compact)))
+	}
+	made := ordered.ObjectOf(ordered.MemberOf("type", c.At("type")), ordered.MemberOf("function",
+		ordered.ObjectOf(ordered.MemberOf("name", f.At("name")),
+			ordered.MemberOf("arguments", arguments))))
+	if id := c.At("id"); id.Text() != "" {
+		made = made.With("id", id)
+	}
+	return made, nil
+}
+
+// inForm gives content the form that the template takes, if it takes one alone.
+func (s *Server) inForm(messages []ordered.Value) []ordered.Value {
+	messages = slices.Clone(messages)
+	for i, m := range messages {
+		content := m.At("content")
+		switch l := s.llama(); {
+		case content.Kind() == ordered.Array && l.texts && !l.parts:
+			messages[i] = m.With("content", joined(content.Items(), "\n"))
+		case content.Kind() == ordered.String && l.parts && !l.texts:
+			messages[i] = m.With("content", ordered.ArrayOf(chat.TextPart(content)))
+		}
+	}
+	return messages
+}
+
+// llamaForm is inForm as a step.
+func llamaForm(d *draft) error {
+	d.messages = d.inForm(d.messages)
+	return nil
+}
+
+// llamaLast takes a last answer out: the model goes on with its text, behind what it would have
+// thought.
 func llamaLast(d *draft) error {
 	n := len(d.messages) - 1
 	if n < 0 || d.messages[n].At("role").Text() != "assistant" {
@@ -377,75 +441,116 @@ func llamaLast(d *draft) error {
 		d.messages[n-1].At("role").Text() == "assistant" {
 		return refuse("the last message cannot be continued")
 	}
-	if d.continued = last.At("content").Text(); last.At("content").Kind() == ordered.Array {
-		d.continued = joined(last.At("content").Items(), "\n").Text()
+	content := last.At("content")
+	if content.Kind() == ordered.Array {
+		content = joined(content.Items(), "\n\n")
 	}
 	d.messages = d.messages[:n]
-	d.set("enable_thinking", ordered.Boolean(false))
+	d.unset("add_generation_prompt")
+	d.continued = &continuation{last.At("reasoning_content").Text(), content.Text()}
 	return nil
 }
 
-// llamaContent makes content in parts a text where the template takes none. Whether the model reads
-// pictures is not to be seen in a template: it is taken for one that does not.
-func llamaContent(d *draft, m ordered.Value) (ordered.Value, error) {
-	content := m.At("content")
-	if content.Kind() == ordered.Array && !d.look().readsParts {
-		return m.With("content", joined(content.Items(), "\n")), nil
-	}
-	return m, nil
-}
+// continuation is an answer that the model goes on with.
+type continuation struct{ reasoning, content string }
 
-// llamaArguments gives arguments as an object to a template that reads what is in one, and as text
-// to others.
-func llamaArguments(d *draft, m ordered.Value) (ordered.Value, error) {
-	if d.look().readsArguments {
-		return parsed(json)(d, m)
+// finish is the prompt that llama.cpp makes of the one that the template writes.
+func (s *Server) finish(d *draft, text string) (string, error) {
+	if s.Engine != "llama.cpp" {
+		return text, nil
 	}
-	return call(func(c ordered.Value) (ordered.Value, error) {
-		f := c.At("function")
-		if arguments := f.At("arguments"); arguments.Kind() != ordered.String {
-			text := string(arguments.Append(nil, ordered.Compact))
-			return c.With("function", f.With("arguments", ordered.Str(text))), nil
+	h := s.llama().handler
+	if err := s.llama().fails; err != nil {
+		return "", fmt.Errorf("llama-server ends when it starts: %w", err)
+	}
+	if h.ends != "" && !strings.HasSuffix(text, h.ends) {
+		h.opens = ""
+	}
+	c := d.continued
+	if c == nil && h.ends != "" {
+		return text + h.opens, nil
+	} else if c == nil || *c == (continuation{}) {
+		return text, nil
+	}
+	if h.generates {
+		in := d.input
+		in.Generate = true
+		asking, err := s.Render(in)
+		if err != nil {
+			return "", err
 		}
-		return c, nil
-	})(d, m)
+		h.opens = asking[common(text, asking):]
+		if h.thinks != "" {
+			h.opens, _, _ = strings.Cut(h.opens, h.thinks)
+		} else {
+			h.closes = ""
+		}
+	}
+	if h.skips && c.reasoning == "" {
+		h.thinks = ""
+	}
+	if text += h.opens + h.thinks + c.reasoning; c.reasoning == "" || c.content != "" {
+		text += h.closes + c.content
+	}
+	return text, nil
 }
 
 // llamaDeveloper makes developers systems, but for gpt-oss.
 func llamaDeveloper(d *draft, m ordered.Value) (ordered.Value, error) {
-	if m.At("role").Text() == "developer" && !d.look().hasChannels {
+	if m.At("role").Text() == "developer" && !strings.Contains(d.t.Source.Text, "<|channel|>") {
 		return m.With("role", ordered.Str("system")), nil
 	}
 	return m, nil
 }
 
 // llamaSystem puts a first system message before the content of the next one where the template
-// does not write it.
+// does not look at it.
 func llamaSystem(d *draft) error {
 	if len(d.messages) == 0 || d.messages[0].At("role").Text() != "system" ||
-		d.look().writesSystem {
+		d.llama().writesSystem {
 		return nil
 	}
-	system := d.messages[0].At("content").Text()
+	system := d.messages[0].At("content")
 	if d.messages = d.messages[1:]; len(d.messages) > 0 {
-		next := d.messages[0]
-		text := system + "\n" + next.At("content").Text()
+		content := d.messages[0].At("content")
+		if system.Kind() != ordered.String || content.Kind() != ordered.String {
+			return refuse("a system message in parts cannot be put into the next one")
+		}
+		text := system.Text() + "\n" + content.Text()
 		d.messages = slices.Clone(d.messages)
-		d.messages[0] = next.With("content", ordered.Str(text))
+		d.messages[0] = d.messages[0].With("content", ordered.Str(text))
 	}
 	return nil
 }
 
-// llamaVariables passes no empty list of tools, no documents, the day, and thinking unless it is
-// switched off.
+// llamaArguments gives arguments as what they spell to a template that goes into them.
+func llamaArguments(d *draft, m ordered.Value) (ordered.Value, error) {
+	if d.llama().readsArguments {
+		return parsed(json)(d, m)
+	}
+	return m, nil
+}
+
+// llamaHandled is what llama.cpp changes for templates that it finds by their texts.
+func llamaHandled(d *draft) error {
+	if change := d.llama().changes; change != nil {
+		d.messages = change(d.messages)
+	}
+	return nil
+}
+
+// llamaVariables passes no empty list of tools, no documents, the day, and thinking for a model
+// that thinks, unless it is switched off.
 func llamaVariables(d *draft) error {
 	d.unset("documents")
 	if len(d.get("tools").Items()) == 0 {
 		d.unset("tools")
 	}
+	effort := d.body.At("reasoning_effort").Text()
 	day := d.t.Now()
 	for _, m := range []ordered.Member{
-		ordered.MemberOf("enable_thinking", ordered.Boolean(true)),
+		ordered.MemberOf("enable_thinking",
+			ordered.Boolean(!d.llama().unthinking && effort != "none")),
 		ordered.MemberOf("date_string", ordered.Str(day.Format("02 Jan 2006"))),
 		ordered.MemberOf("datetime", ordered.Str(day.Format("Jan 02 2006"))),
 	} {
@@ -453,8 +558,140 @@ func llamaVariables(d *draft) error {
 			d.set(m.Key, m.Value)
 		}
 	}
-	if effort := d.body.At("reasoning_effort"); !effort.IsNull() {
-		d.effort(effort, "reasoning_strength")
+	if effort != "" && effort != "none" {
+		d.set("reasoning_effort", ordered.Str(effort))
 	}
-	return nil
+	if effort := d.get("reasoning_effort"); effort.Text() != "" && !d.has("reasoning_strength") {
+		d.set("reasoning_strength", effort)
+	}
+	return d.tools(func(tool ordered.Value) ordered.Value {
+		f := tool.At("function")
+		parameters, ok := f.Get("parameters")
+		if !ok {
+			parameters = ordered.ObjectOf()
+		}
+		return ordered.ObjectOf(ordered.MemberOf("type", tool.At("type")),
+			ordered.MemberOf("function", ordered.ObjectOf(ordered.MemberOf("name", f.At("name")),
+				ordered.MemberOf("description", ordered.Str(f.At("description").Text())),
+				ordered.MemberOf("parameters", parameters))))
+	})
+}
+
+// thoughtsInParts makes reasoning a part of content, and content parts, but of users and tools.
+func thoughtsInParts(messages []ordered.Value) []ordered.Value {
+	for i, m := range messages {
+		if role := m.At("role").Text(); role != "system" && role != "assistant" {
+			continue
+		}
+		parts := m.At("content").Items()
+		if content := m.At("content"); content.Kind() == ordered.String {
+			parts = []ordered.Value{chat.TextPart(content)}
+		}
+		if reasoning := m.At("reasoning_content"); !reasoning.IsNull() {
+			parts = append([]ordered.Value{ordered.ObjectOf(
+				ordered.MemberOf("type", ordered.Str("thinking")),
+				ordered.MemberOf("thinking", reasoning))}, parts...)
+		}
+		messages[i] = m.With("content", ordered.ArrayOf(parts...)).Without("reasoning_content")
+	}
+	return messages
+}
+
+// thoughtsTwice gives reasoning another name as well.
+func thoughtsTwice(messages []ordered.Value) []ordered.Value {
+	for i, m := range messages {
+		if reasoning := m.At("reasoning_content"); !reasoning.IsNull() {
+			messages[i] = m.With("thinking", reasoning)
+		}
+	}
+	return messages
+}
+
+// thoughtsOrContent does so, and leaves content out beside reasoning and calls.
+func thoughtsOrContent(messages []ordered.Value) []ordered.Value {
+	for i, m := range thoughtsTwice(messages) {
+		if !m.At("thinking").IsNull() && len(m.At("tool_calls").Items()) > 0 {
+			messages[i] = m.Without("content")
+		}
+	}
+	return messages
+}
+
+// resultsByCall puts the results of calls into the order of the calls, with users among them.
+func resultsByCall(messages []ordered.Value) []ordered.Value {
+	order := map[string]int{}
+	var at []int
+	sort := func() {
+		var results []ordered.Value
+		for _, i := range at {
+			results = append(results, messages[i])
+		}
+		slices.SortStableFunc(results, func(a, b ordered.Value) int {
+			return order[a.At("tool_call_id").Text()] - order[b.At("tool_call_id").Text()]
+		})
+		for k, i := range at {
+			messages[i] = results[k]
+		}
+		at = nil
+	}
+	for i, m := range messages {
+		switch role := m.At("role").Text(); {
+		case role == "tool":
+			at = append(at, i)
+		case role != "user":
+			sort()
+		}
+		if calls := m.At("tool_calls").Items(); len(calls) > 0 {
+			order = map[string]int{}
+			for k, c := range calls {
+				order[c.At("id").Text()] = k
+			}
+		}
+	}
+	sort()
+	return messages
+}
+
+// resultsInCalls puts the results of calls, and the answer behind them, into the message that
+// calls, whose content goes.
+func resultsInCalls(messages []ordered.Value) []ordered.Value {
+	var all []ordered.Value
+	for i := 0; i < len(messages); i++ {
+		m := messages[i]
+		calls := m.At("tool_calls").Items()
+		if m.At("role").Text() != "assistant" || len(calls) == 0 {
+			all = append(all, m)
+			continue
+		}
+		made := keeps("role", "tool_calls")(m)
+		var results []ordered.Value
+		for ; i+1 < len(messages) && messages[i+1].At("role").Text() == "tool"; i++ {
+			name, content := messages[i+1].At("tool_call_id"), messages[i+1].At("content")
+			if n := len(results); n < len(calls) {
+				name = calls[n].At("function").At("name")
+			}
+			if content.Kind() == ordered.String {
+				content, _ = jsonOrText(content.Text())
+			}
+			results = append(results, ordered.ObjectOf(ordered.MemberOf("name", name),
+				ordered.MemberOf("response", content)))
+		}
+		if len(results) > 0 {
+			made = made.With("tool_responses", ordered.ArrayOf(results...))
+		}
+		if i+1 < len(messages) {
+			next := messages[i+1]
+			if content := next.At("content"); next.At("role").Text() == "assistant" &&
+				len(next.At("tool_calls").Items()) == 0 &&
+				content.Text()+string(content.Append(nil, ordered.Compact)) != `""` {
+				made = made.With("content", content)
+				i++
+			}
+		}
+		if reasoning := m.At("reasoning_content"); !reasoning.IsNull() {
+			made = made.With("reasoning_content", reasoning)
+		}
+		all = append(all, made)
+	}
+	return all
 }

@@ -15,7 +15,7 @@ type draft struct {
 	messages  []ordered.Value
 	variables []ordered.Member   // of the template, but messages
 	input     chattemplate.Input // when all is done
-	continued string             // text that the engine appends
+	continued *continuation      // nil: there is none
 }
 
 func (d *draft) get(name string) ordered.Value {

@@ -21,12 +21,15 @@ package view
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 )
 
 // View is what an engine makes of a request. The zero value changes nothing, and renders in the
@@ -40,7 +43,8 @@ type View struct {
 	// ParsesArguments says that the template gets the arguments of calls as objects.
 	ParsesArguments bool
 
-	steps []step // in the engine's order
+	steps   []step         // in the engine's order
+	dialect *jinja.Dialect // of its renderer; nil: Jinja2
 }
 
 // Views returns the views in the order in which findings name them.
@@ -118,20 +122,32 @@ func Served(of []View) bool { return slices.ContainsFunc(of, View.IsServer) }
 // Server is an engine that serves a template.
 type Server struct {
 	View
-	t    *chattemplate.Template
-	look func() looks // at the template, once
+	t     *chattemplate.Template
+	look  func() looks       // at the template, once
+	llama func() *llamaLooks // the same
 }
 
 // Serve returns the engine as it serves a template.
 func (v View) Serve(t *chattemplate.Template) *Server {
-	return &Server{v, t, sync.OnceValue(func() looks { return lookAt(t) })}
+	return v.serve(t, sync.OnceValue(func() looks { return lookAt(t) }))
+}
+
+func (v View) serve(t *chattemplate.Template, look func() looks) *Server {
+	if v.dialect != nil {
+		own := *t
+		own.Dialect = v.dialect
+		t = &own
+	}
+	s := &Server{View: v, t: t, look: look}
+	s.llama = sync.OnceValue(func() *llamaLooks { return lookAsLlama(*s) })
+	return s
 }
 
 // Serve returns all engines as they serve a template, at which they look once together.
 func Serve(t *chattemplate.Template) []*Server {
 	all := []*Server{views[0].Serve(t)}
 	for _, v := range views[1:] {
-		all = append(all, &Server{v, t, all[0].look})
+		all = append(all, v.serve(t, all[0].look))
 	}
 	return all
 }
@@ -161,7 +177,10 @@ func (s *Server) Prompt(request ordered.Value) (chattemplate.Input, string, erro
 		return d.input, "", err
 	}
 	text, err := s.Render(d.input)
-	return d.input, text + d.continued, err
+	if err == nil {
+		text, err = s.finish(d, text)
+	}
+	return d.input, text, err
 }
 
 // RenderNamed renders what the engine with one of the names of [Options] makes of a request.
@@ -203,15 +222,21 @@ func (s *Server) draft(request ordered.Value) (*draft, error) {
 	}
 	d.input = chattemplate.Input{Messages: d.messages, Tools: tools, Kwargs: d.variables}
 	if n := len(d.messages); n > 0 {
-		d.input.Generate = d.messages[n-1].At("role").Text() != "assistant"
+		d.input.Generate = d.messages[n-1].At("role").Text() != "assistant" && d.continued == nil
 	}
 	return d, nil
 }
+
+// rawBlock is a statement that the engines' own Jinja does not have.
+var rawBlock = regexp.MustCompile(`\{%[-+]?\s*raw\b`)
 
 // Render renders an input as the engine does.
 func (s *Server) Render(in chattemplate.Input) (string, error) {
 	if s.Immutable {
 		return s.t.RenderImmutable(in)
+	}
+	if at := rawBlock.FindStringIndex(s.t.Source.Text); at != nil && s.dialect != nil {
+		return "", source.Errorf(s.t.Source, at[0], "the engine's Jinja has no raw")
 	}
 	return s.t.Render(in)
 }

@@ -1,0 +1,177 @@
+package jinja
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
+)
+
+// Dialect is Jinja as an engine's own interpreter has it, that of llama.cpp and its likes, where it
+// is not Jinja2 (E37). Filters and methods are one table by kind. What is undefined has undefined
+// members, and is nothing in a sum with a text; any other value is printed there; it is in no list. A
+// list is printed as its items, an object and None not at all. A loop does not go through a text, and its variables live on from one round to the next. A macro
+// takes arguments by their number: the last parameters alone have defaults.
+type Dialect struct {
+	// Builtins are the names of the filters and methods of values of a kind; there are no others.
+	// Tuples, ranges, views and generators are lists.
+	Builtins  map[Kind][]string
+	Functions []string // those of all
+}
+
+// kindOf is the kind under which a dialect has a value's filters and methods.
+func (d *Dialect) kindOf(v Value) Kind {
+	switch v.kind {
+	case Tuple, Range, View, Generator:
+		return List
+	case BigInt:
+		return Int
+	case Markup:
+		return String
+	}
+	return v.kind
+}
+
+// has reports whether values as v have a filter or method. Those of loops, macros, namespaces and
+// functions are Jinja2's.
+func (d *Dialect) has(v Value, name string) bool {
+	return v.kind >= Function || v.kind == Namespace ||
+		slices.Contains(d.Builtins[d.kindOf(v)], name)
+}
+
+// method returns the built-in that a member stands for, or nil.
+func (d *Dialect) method(v Value, name string) *builtin {
+	if !d.has(v, name) {
+		return nil
+	}
+	if m := methodTables[v.kind][name]; m != nil || v.kind >= Function || v.kind == Namespace {
+		return m
+	}
+	if name == "strip" {
+		name = "trim"
+	}
+	return filters[name]
+}
+
+// aliases are the names of filters that stand for another name in the tables of a dialect.
+var aliases = map[string]string{"count": "length", "d": "default", "e": "escape", "trim": "strip"}
+
+// printing are the filters that take any value that is defined as it is printed.
+var printing = []string{"capitalize", "lower", "replace", "strip", "title", "upper", "wordcount"}
+
+// filter returns the built-in of a filter for a value, and the value as the filter takes it.
+func (e *eval) filter(v Value, name string, fn *builtin, positional int) (Value, *builtin, error) {
+	if other, ok := aliases[name]; ok {
+		name = other
+	}
+	if v.kind != Undefined && !v.isString() && slices.Contains(printing, name) {
+		text, err := str(e, v)
+		if err != nil {
+			return v, nil, err
+		}
+		v = text
+	}
+	if name == "selectattr" {
+		e.used(AsList, v)
+	}
+	switch {
+	case !e.dialect.has(v, name):
+		return v, nil, errf(TemplateRuntimeError, "the engine's Jinja has no filter %s for %s",
+			pyQuote(name), strings.ToLower(typeName(v)))
+	case name == "map" && positional > 0:
+		return v, nil, errf(TemplateRuntimeError, "the engine's Jinja maps attributes alone")
+	case name == "default" && v.isNone():
+		v = undefinedHint("none")
+	}
+	if fn == nil || name == "format" {
+		fn = methodTables[v.kind][name]
+	} else if name == "safe" {
+		fn = filters["string"]
+	}
+	return v, fn, nil
+}
+
+// AsList and AsText are the operations under which a trace has, in a dialect alone, that a value is
+// gone through or indexed, and that it is asked whether it is a text.
+const AsList, AsText = "list", "text"
+
+func (e *eval) used(op string, v Value) {
+	if e.dialect != nil {
+		e.traceText(op, v, stringValue(""))
+	}
+}
+
+// joined is a sum with a text in a dialect.
+func (e *eval) joined(a, b Value) (Value, error) {
+	return concat(e, slices.DeleteFunc([]Value{a, b}, func(v Value) bool {
+		return v.isNone() || v.kind == Undefined
+	}))
+}
+
+// member is an attribute or an item of a value in a dialect; false: Jinja2 decides.
+func (e *eval) member(v Value, name string) (Value, bool) {
+	if m := e.dialect.method(v, name); m != nil && !m.property {
+		return functionValue(&function{builtin: m, recv: v}), true
+	}
+	if v.kind == Dict {
+		if item, ok := v.dict().getString(name); ok {
+			e.traceRead(item)
+			return item, true
+		}
+		e.traceMissing(v, name)
+	}
+	return undefinedAttr(v, name), v.kind < Function && v.kind != Namespace
+}
+
+// writeItems prints a list as its items, one after the other, and what is neither text nor a number
+// not at all, as a dialect does; false: the value is printed as everywhere.
+func (f *frame) writeItems(v Value, pos syntax.Pos) (bool, error) {
+	switch f.rt.dialect.kindOf(v) {
+	case String, Bool, Int, Float:
+		return false, nil
+	case List:
+	default:
+		return true, nil
+	}
+	items, err := collect(&f.rt.eval, v)
+	for i := 0; i < len(items) && err == nil; i++ {
+		err = f.write(items[i], escapeOff, pos)
+	}
+	return true, err
+}
+
+// round runs the body of a loop. In a dialect a statement of it in which there is a break or
+// continue writes nothing.
+func (f *frame) round(code body) error {
+	if f.rt.dialect == nil {
+		return code.run(f)
+	}
+	for _, s := range code {
+		text, err := f.capture(body{s})
+		if err == nil {
+			err = f.write(text, escapeOff, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number binds the arguments of a macro as a dialect does: those behind the number of arguments get
+// their default, whether they are named or not, and others that are missing stay undefined.
+func (p *macroProto) number(f *frame, given int) error {
+	for i := range p.params {
+		param := &p.params[i]
+		switch slot := &f.slots[param.slot]; {
+		case i >= given && param.def == nil:
+			return errf(TypeError, "the engine's Jinja needs an argument for the parameter %s "+
+				"of %s, which has no default", pyQuote(param.name), pyQuote(p.name))
+		case i >= given:
+			*slot = Value{}
+		case slot.isMissing():
+			*slot = undefinedHint("parameter " + pyQuote(param.name) + " was not provided")
+		}
+	}
+	return nil
+}
