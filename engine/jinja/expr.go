@@ -731,6 +731,11 @@ func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string,
 			rt.traceAt(pos)
 			v, err = rt.invoke(fn, v, rt.args[argBase:len(rt.args):len(rt.args)],
 				rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)])
+			if rt.dialect != nil && err == nil && v.kind == Generator {
+				var items []Value
+				items, err = collect(&rt.eval, v)
+				v = rt.list(items)
+			}
 			err = f.at(err, pos)
 		}
 	}

@@ -239,7 +239,9 @@ var dictMethods = []entryOf{
 	{"get", "/ key default?", func(c *call) (Value, error) {
 		v, ok, err := c.recv.dict().get(c.eval, c.args[0])
 		if ok {
-			c.traceRead(v)
+			if c.dialect == nil { // in a dialect it is no look at the value
+				c.traceRead(v)
+			}
 			return v, nil
 		}
 		if c.args[0].isString() {

@@ -99,7 +99,7 @@ type llamaLooks struct {
 
 // The conversations by which llama.cpp finds out what a template does with a request.
 var (
-	textProbe   = ordered.MustParse(`[{"role": "user", "content": "quay"}]`)
+	textProbe   = ordered.MustParse(`[{"role": "user", "content": "quay, by way of asking"}]`)
 	emptyProbe  = ordered.MustParse(`[{"role": "user", "content": []}]`)
 	systemProbe = ordered.MustParse(`[{"role": "system", "content": "quay"},
 		{"role": "user", "content": "a"}]`)
@@ -134,8 +134,9 @@ func lookAsLlama(s Server) *llamaLooks {
 	}
 	trace, _, _ = try(systemProbe)
 	l.writesSystem = trace.Read(content)
-	_, text, ok = try(argumentsProbe, toolsProbe.Items()...)
-	l.readsArguments = ok && strings.Contains(text, "quay") && !strings.Contains(text, "'arg': 'quay'")
+	trace, text, ok = try(argumentsProbe, toolsProbe.Items()...)
+	l.readsArguments = ok && (trace.Read("messages[1].tool_calls[0].function.arguments.arg") ||
+		strings.Contains(text, "quay") && !strings.Contains(text, "'arg': 'quay'"))
 	i := slices.IndexFunc(handlers, func(h handler) bool {
 		missing := func(part string) bool { return !strings.Contains(s.t.Source.Text, part) }
 		return !slices.ContainsFunc(h.has, missing) && !slices.ContainsFunc(h.lacks,
@@ -174,8 +175,7 @@ func (s *Server) learnt() (handler, error) {
 	calls := ordered.MemberOf("tool_calls", argumentsProbe.Items()[1].At("tool_calls"))
 	plain := s.answered(true, nil, text)
 	with := s.answered(true, nil, text, reasoning)
-	shown := strings.Contains(with, thought)
-	if plain != "" && shown {
+	if plain != "" && strings.Contains(with, thought) {
 		if m := wrapped.FindStringSubmatch(with); m != nil {
 			h.thinks, h.closes = m[1], m[2]
 		} else {
@@ -188,7 +188,8 @@ func (s *Server) learnt() (handler, error) {
 	}
 	tools := toolsProbe.Items()
 	with = s.answered(true, tools, none, reasoning, calls)
-	if !shown && strings.Contains(with, thought) {
+	shown := s.answered(true, tools, text, reasoning)
+	if shown != "" && !strings.Contains(shown, thought) && strings.Contains(with, thought) {
 		if m := wrapped.FindStringSubmatch(with); m != nil {
 			h.thinks, h.closes, h.unthinking = m[1], strings.TrimLeft(m[2], " \n\t"), false
 		} else if m := followed.FindStringSubmatch(with); m[1] != "" {
