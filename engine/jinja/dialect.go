@@ -56,7 +56,7 @@ func (d *Dialect) method(v Value, name string) *builtin {
 // aliases are the names of filters that stand for another name in the tables of a dialect.
 var aliases = map[string]string{"count": "length", "d": "default", "e": "escape", "trim": "strip"}
 
-// printing are the filters that take any value that is defined as it is printed.
+// printing are the filters that take any value that is defined, as it is printed.
 var printing = []string{"capitalize", "lower", "replace", "strip", "title", "upper", "wordcount"}
 
 // filter returns the built-in of a filter for a value, and the value as the filter takes it.
@@ -64,18 +64,11 @@ func (e *eval) filter(v Value, name string, fn *builtin, positional int) (Value,
 	if other, ok := aliases[name]; ok {
 		name = other
 	}
-	if v.kind != Undefined && !v.isString() && slices.Contains(printing, name) {
-		text, err := str(e, v)
-		if err != nil {
-			return v, nil, err
-		}
-		v = text
-	}
 	if name == "selectattr" {
 		e.used(AsList, v)
 	}
 	switch {
-	case !e.dialect.has(v, name):
+	case (v.kind == Undefined || !slices.Contains(printing, name)) && !e.dialect.has(v, name):
 		return v, nil, errf(TemplateRuntimeError, "the engine's Jinja has no filter %s for %s",
 			pyQuote(name), strings.ToLower(typeName(v)))
 	case name == "map" && positional > 0:

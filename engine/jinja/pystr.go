@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unsafe"
 
-	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -251,14 +250,6 @@ func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) error
 // keeps its runs.
 func (b *builder) reprString(e *eval, v Value) error {
 	s := v.text()
-	if e.dialect != nil {
-		text := "'" + s + "'"
-		if strings.Contains(s, "'") {
-			text = string(ordered.Str(s).Append(nil, ordered.Compact))
-		}
-		b.str(derived(v, text))
-		return e.charge(len(text))
-	}
 	quote := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
 		quote = '"'

@@ -43,8 +43,9 @@ var views = []View{
 			rebuilt(aliases("reasoning_content", "thinking"))),
 		noEmptyTools, mlxVariables, asksAlways}},
 	{Engine: "llama.cpp", ParsesArguments: true, dialect: llamaJinja, steps: []step{
-		refusesNull("name", "reasoning_content", "tool_call_id"), llamaMessages,
-		each(noMedia, call(llamaCall), rebuilt(llamaMessage)), llamaForm, llamaLast,
+		refusesNull("name", "reasoning_content", "tool_call_id"),
+		each(noMedia, call(llamaCall), rebuilt(dropNoCalls), rebuilt(emptyContent),
+			rebuilt(keeps(llamaMembers...))), llamaForm, llamaLast,
 		each(llamaDeveloper), llamaSystem, each(llamaArguments), llamaHandled, llamaVariables}},
 }
 
@@ -354,7 +355,7 @@ func jsonUnlessEmpty(text string) (ordered.Value, error) {
 	if text == "" {
 		return ordered.Str(""), nil
 	}
-	return json(text)
+	return asJSON(text)
 }
 
 // mlxVariables passes switches alone, and thinking by what the tokeniser has.
@@ -366,46 +367,14 @@ func mlxVariables(d *draft) error {
 	return nil
 }
 
-// llamaMessages refuses messages without what llama-server wants of them.
-func llamaMessages(d *draft) error {
-	for _, m := range d.messages {
-		_, hasContent := m.Get("content")
-		_, hasCalls := m.Get("tool_calls")
-		if !hasContent && (!hasCalls || m.At("role").Text() != "assistant") {
-			return refuse("a message has no content")
-		}
-	}
-	return nil
-}
-
-// llamaMessage makes a message anew.
-func llamaMessage(m ordered.Value) ordered.Value {
-	m = dropNoCalls(emptyContent(m))
-	for _, name := range []string{"reasoning_content", "name", "tool_call_id"} {
-		if m.At(name).Text() == "" {
-			m = m.Without(name)
-		}
-	}
-	return keeps(llamaMembers...)(m)
-}
-
-// llamaCall makes a call anew, with arguments that are text.
+// llamaCall makes arguments that are no text one.
 func llamaCall(c ordered.Value) (ordered.Value, error) {
 	f := c.At("function")
-	arguments, ok := f.Get("arguments")
-	if !ok || c.At("type").Text() != "function" {
-		return c, refuse("a call has no arguments, or is of no function")
+	if arguments := f.At("arguments"); arguments.Kind() != ordered.String {
+		text := string(arguments.Append(nil, ordered.Compact))
+		return c.With("function", f.With("arguments", ordered.Str(text))), nil
 	}
-	if arguments.Kind() != ordered.String {
-		arguments = ordered.Str(string(arguments.Append(nil, ordered.Compact)))
-	}
-	made := ordered.ObjectOf(ordered.MemberOf("type", c.At("type")), ordered.MemberOf("function",
-		ordered.ObjectOf(ordered.MemberOf("name", f.At("name")),
-			ordered.MemberOf("arguments", arguments))))
-	if id := c.At("id"); id.Text() != "" {
-		made = made.With("id", id)
-	}
-	return made, nil
+	return c, nil
 }
 
 // inForm gives content the form that the template takes, if it takes one alone.
@@ -463,34 +432,34 @@ func (s *Server) finish(d *draft, text string) (string, error) {
 	if err := s.llama().fails; err != nil {
 		return "", fmt.Errorf("llama-server ends when it starts: %w", err)
 	}
-	if h.ends != "" && !strings.HasSuffix(text, h.ends) {
-		h.opens = ""
+	if h.Ends != "" && !strings.HasSuffix(text, h.Ends) {
+		h.Opens = ""
 	}
 	c := d.continued
-	if c == nil && h.ends != "" {
-		return text + h.opens, nil
+	if c == nil && h.Ends != "" {
+		return text + h.Opens, nil
 	} else if c == nil || *c == (continuation{}) {
 		return text, nil
 	}
-	if h.generates {
+	if h.Generates {
 		in := d.input
 		in.Generate = true
 		asking, err := s.Render(in)
 		if err != nil {
 			return "", err
 		}
-		h.opens = asking[common(text, asking):]
-		if h.thinks != "" {
-			h.opens, _, _ = strings.Cut(h.opens, h.thinks)
+		h.Opens = asking[common(text, asking):]
+		if h.Thinks != "" {
+			h.Opens, _, _ = strings.Cut(h.Opens, h.Thinks)
 		} else {
-			h.closes = ""
+			h.Closes = ""
 		}
 	}
-	if h.skips && c.reasoning == "" {
-		h.thinks = ""
+	if h.Skips && c.reasoning == "" {
+		h.Thinks = ""
 	}
-	if text += h.opens + h.thinks + c.reasoning; c.reasoning == "" || c.content != "" {
-		text += h.closes + c.content
+	if text += h.Opens + h.Thinks + c.reasoning; c.reasoning == "" || c.content != "" {
+		text += h.Closes + c.content
 	}
 	return text, nil
 }
@@ -526,14 +495,14 @@ func llamaSystem(d *draft) error {
 // llamaArguments gives arguments as what they spell to a template that goes into them.
 func llamaArguments(d *draft, m ordered.Value) (ordered.Value, error) {
 	if d.llama().readsArguments {
-		return parsed(json)(d, m)
+		return parsed(asJSON)(d, m)
 	}
 	return m, nil
 }
 
 // llamaHandled is what llama.cpp changes for templates that it finds by their texts.
 func llamaHandled(d *draft) error {
-	if change := d.llama().changes; change != nil {
+	if change := changes[d.llama().Change]; change != nil {
 		d.messages = change(d.messages)
 	}
 	return nil
@@ -550,7 +519,7 @@ func llamaVariables(d *draft) error {
 	day := d.t.Now()
 	for _, m := range []ordered.Member{
 		ordered.MemberOf("enable_thinking",
-			ordered.Boolean(!d.llama().unthinking && effort != "none")),
+			ordered.Boolean(!d.llama().Unthinking && effort != "none")),
 		ordered.MemberOf("date_string", ordered.Str(day.Format("02 Jan 2006"))),
 		ordered.MemberOf("datetime", ordered.Str(day.Format("Jan 02 2006"))),
 	} {
@@ -560,21 +529,9 @@ func llamaVariables(d *draft) error {
 	}
 	if effort != "" && effort != "none" {
 		d.set("reasoning_effort", ordered.Str(effort))
+		d.set("reasoning_strength", ordered.Str(effort))
 	}
-	if effort := d.get("reasoning_effort"); effort.Text() != "" && !d.has("reasoning_strength") {
-		d.set("reasoning_strength", effort)
-	}
-	return d.tools(func(tool ordered.Value) ordered.Value {
-		f := tool.At("function")
-		parameters, ok := f.Get("parameters")
-		if !ok {
-			parameters = ordered.ObjectOf()
-		}
-		return ordered.ObjectOf(ordered.MemberOf("type", tool.At("type")),
-			ordered.MemberOf("function", ordered.ObjectOf(ordered.MemberOf("name", f.At("name")),
-				ordered.MemberOf("description", ordered.Str(f.At("description").Text())),
-				ordered.MemberOf("parameters", parameters))))
-	})
+	return nil
 }
 
 // thoughtsInParts makes reasoning a part of content, and content parts, but of users and tools.
@@ -604,51 +561,6 @@ func thoughtsTwice(messages []ordered.Value) []ordered.Value {
 			messages[i] = m.With("thinking", reasoning)
 		}
 	}
-	return messages
-}
-
-// thoughtsOrContent does so, and leaves content out beside reasoning and calls.
-func thoughtsOrContent(messages []ordered.Value) []ordered.Value {
-	for i, m := range thoughtsTwice(messages) {
-		if !m.At("thinking").IsNull() && len(m.At("tool_calls").Items()) > 0 {
-			messages[i] = m.Without("content")
-		}
-	}
-	return messages
-}
-
-// resultsByCall puts the results of calls into the order of the calls, with users among them.
-func resultsByCall(messages []ordered.Value) []ordered.Value {
-	order := map[string]int{}
-	var at []int
-	sort := func() {
-		var results []ordered.Value
-		for _, i := range at {
-			results = append(results, messages[i])
-		}
-		slices.SortStableFunc(results, func(a, b ordered.Value) int {
-			return order[a.At("tool_call_id").Text()] - order[b.At("tool_call_id").Text()]
-		})
-		for k, i := range at {
-			messages[i] = results[k]
-		}
-		at = nil
-	}
-	for i, m := range messages {
-		switch role := m.At("role").Text(); {
-		case role == "tool":
-			at = append(at, i)
-		case role != "user":
-			sort()
-		}
-		if calls := m.At("tool_calls").Items(); len(calls) > 0 {
-			order = map[string]int{}
-			for k, c := range calls {
-				order[c.At("id").Text()] = k
-			}
-		}
-	}
-	sort()
 	return messages
 }
 

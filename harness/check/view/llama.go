@@ -1,9 +1,13 @@
 package view
 
 import (
+	"cmp"
+	_ "embed" // the handlers
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
@@ -30,62 +34,30 @@ var llamaJinja = &jinja.Dialect{Builtins: map[jinja.Kind][]string{
 // handler is what llama.cpp does with the templates in whose source it finds some texts: where it
 // continues an answer it writes opens, thinks, the reasoning, closes and the content.
 type handler struct {
-	has, lacks            []string
-	opens, thinks, closes string
-	unthinking            bool   // such a model does not think
-	generates             bool   // opens is what the template writes to ask for an answer
-	skips                 bool   // thinks is not written where there is no reasoning
-	ends                  string // opens is only written behind this text, and then always
-	changes               func([]ordered.Value) []ordered.Value
+	Has, Lacks            []string
+	Opens, Thinks, Closes string
+	Unthinking            bool   // such a model does not think
+	Generates             bool   // opens is what the template writes to ask for an answer
+	Skips                 bool   // thinks is not written where there is no reasoning
+	Ends                  string // opens is only written behind this text, and then always
+	Change                string // the name of one of changes
 }
 
 // handlers are in llama.cpp's order.
-var handlers = []handler{
-	{has: []string{"[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"}, lacks: []string{"[CALL_ID]"},
-		thinks: "[THINK]", closes: "[/THINK]", changes: thoughtsInParts},
-	{has: []string{"<|channel|>"}, opens: "<|start|>assistant",
-		thinks: "<|channel|>analysis<|message|>",
-		closes: "<|end|><|start|>assistant<|channel|>final<|message|>", changes: thoughtsOrContent},
-	{has: []string{"<atem:function_calls>", "<|eom|>"}, opens: "<|start|>assistant",
-		thinks: " to=self<|message|>", closes: "<|eom|><|start|>assistant to=user<|message|>"},
-	{has: []string{">>>all", ">>>${recipient}"}, unthinking: true,
-		opens: "<|start_header_id|>assistant<|end_header_id|>\n\n>>>all\n"},
-	{has: []string{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"},
-		opens: "<|im_assistant|>assistant<|im_middle|>", thinks: "<think>", closes: "</think>"},
-	{has: []string{"<|open|>", "<|close|>", "<|end_of_msg|>"},
-		opens: `<|open|>message role="assistant"<|sep|>`, thinks: "<|open|>think<|sep|>",
-		closes: "<|close|>think<|sep|><|open|>response<|sep|>"},
-	{has: []string{"<role>ASSISTANT</role>", "<arg_key>"}, opens: "<role>ASSISTANT</role>\n",
-		thinks: "<think>", closes: "</think>"},
-	{has: []string{"<|START_TEXT|>", "<|START_ACTION|>"},
-		opens:  "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
-		thinks: "<|START_THINKING|>", closes: "<|END_THINKING|><|START_TEXT|>"},
-	{has: []string{"<|tool_list_start|>", "<|tool_list_end|>"}, opens: "<|im_start|>assistant\n",
-		thinks: "<think>", closes: "</think>", changes: thoughtsTwice},
-	{has: []string{"List of tools: ["}, lacks: []string{"<|tool_list_start|>"},
-		opens: "<|im_start|>assistant\n", thinks: "<think>", closes: "</think>",
-		changes: thoughtsTwice},
-	{has: []string{"<|role_sep|>", "<|message_sep|>"}, lacks: []string{"<|function_call|>"},
-		opens: "assistant<|role_sep|>\n", unthinking: true},
-	{has: []string{"]<]minimax[>[", "<tool_call>", "<invoke name="}, generates: true,
-		thinks: "<mm:think>", closes: "</mm:think>"},
-	{has: []string{"dsml_token", "DSML", "function_calls"}, opens: "<｜Assistant｜>",
-		thinks: "<think>", closes: "</think>"},
-	{has: []string{"dsml_token", "DSML", "tool_calls"}, opens: "<｜Assistant｜>",
-		thinks: "<think>", closes: "</think>", skips: true, changes: resultsByCall},
-	{has: []string{"'<|tool_call>call:'"}, lacks: []string{"{#- OpenAI Chat Completions:"},
-		opens: "<|turn>model\n", ends: "<turn|>\n", thinks: "<|channel>thought\n",
-		closes: "<channel|>", changes: resultsInCalls},
-	{has: []string{"'<|tool_call>call:'"}, opens: "<|turn>model\n", ends: "<turn|>\n",
-		thinks: "<|channel>thought\n", closes: "<channel|>"},
-	{has: []string{"Tool usage guidelines:", `<function name="`, `<param name="`},
-		opens: "<|im_start|>assistant\n", thinks: "<think>\n", closes: "\n</think>\n\n"},
-	{has: []string{"<tool_call>", "<function=", "<parameter=", "<think>"},
-		lacks: []string{"'<tool_call><function=' ~ tool_call.name ~ '>'"},
-		opens: "<|im_start|>assistant\n", thinks: "<think>\n", closes: "\n</think>\n\n"},
-	{has: []string{"<tool_call>", "<function=", "<parameter="},
-		lacks: []string{"'<tool_call><function=' ~ tool_call.name ~ '>'"},
-		opens: "<|im_start|>assistant\n", unthinking: true},
+//
+//go:embed handlers.json
+var handlersFile []byte
+
+var handlers = sync.OnceValue(func() (all []handler) {
+	if err := json.Unmarshal(handlersFile, &all); err != nil {
+		panic(err) // the file is a part of the program
+	}
+	return all
+})
+
+// changes are what llama.cpp does to the messages of some templates.
+var changes = map[string]func([]ordered.Value) []ordered.Value{
+	"parts": thoughtsInParts, "thinking": thoughtsTwice, "results": resultsInCalls,
 }
 
 // llamaLooks are what llama.cpp sees in a template.
@@ -137,13 +109,13 @@ func lookAsLlama(s Server) *llamaLooks {
 	trace, text, ok = try(argumentsProbe, toolsProbe.Items()...)
 	l.readsArguments = ok && (trace.Read("messages[1].tool_calls[0].function.arguments.arg") ||
 		strings.Contains(text, "quay") && !strings.Contains(text, "'arg': 'quay'"))
-	i := slices.IndexFunc(handlers, func(h handler) bool {
+	i := slices.IndexFunc(handlers(), func(h handler) bool {
 		missing := func(part string) bool { return !strings.Contains(s.t.Source.Text, part) }
-		return !slices.ContainsFunc(h.has, missing) && !slices.ContainsFunc(h.lacks,
+		return !slices.ContainsFunc(h.Has, missing) && !slices.ContainsFunc(h.Lacks,
 			func(part string) bool { return !missing(part) })
 	})
 	if i >= 0 {
-		l.handler = handlers[i]
+		l.handler = handlers()[i]
 	} else {
 		l.handler, l.fails = s.learnt()
 	}
@@ -168,7 +140,7 @@ var (
 // a thought, with thinking on and off, and with a call in the answer's place. The error is of calls
 // that it takes for JSON and cannot read.
 func (s *Server) learnt() (handler, error) {
-	h := handler{generates: true, unthinking: true}
+	h := handler{Generates: true, Unthinking: true}
 	text := ordered.MemberOf("content", ordered.Str(answer))
 	none := ordered.MemberOf("content", ordered.Str(""))
 	reasoning := ordered.MemberOf("reasoning_content", ordered.Str(thought))
@@ -177,33 +149,21 @@ func (s *Server) learnt() (handler, error) {
 	with := s.answered(true, nil, text, reasoning)
 	if plain != "" && strings.Contains(with, thought) {
 		if m := wrapped.FindStringSubmatch(with); m != nil {
-			h.thinks, h.closes = m[1], m[2]
+			h.Thinks, h.Closes = m[1], m[2]
 		} else {
-			h.closes = followed.FindStringSubmatch(with)[1]
+			h.Closes = followed.FindStringSubmatch(with)[1]
 		}
-		h.unthinking = h.closes == ""
+		h.Unthinking = h.Closes == ""
 	}
 	if off, on := s.answered(false, nil), s.answered(true, nil); off != "" && on != "" {
 		h.compare(off, on)
 	}
 	tools := toolsProbe.Items()
-	with = s.answered(true, tools, none, reasoning, calls)
-	shown := s.answered(true, tools, text, reasoning)
-	if shown != "" && !strings.Contains(shown, thought) && strings.Contains(with, thought) {
-		if m := wrapped.FindStringSubmatch(with); m != nil {
-			h.thinks, h.closes, h.unthinking = m[1], strings.TrimLeft(m[2], " \n\t"), false
-		} else if m := followed.FindStringSubmatch(with); m[1] != "" {
-			h.closes, h.unthinking = m[1], false
-		}
-	}
 	for _, of := range published {
-		if strings.Contains(s.t.Source.Text, of.has) && (of.lacks == "" || h.unthinking &&
+		if strings.Contains(s.t.Source.Text, of.has) && (of.lacks == "" || h.Unthinking &&
 			!strings.Contains(s.t.Source.Text, of.lacks)) {
-			h.thinks, h.closes, h.unthinking = of.thinks, of.closes, false
+			h.Thinks, h.Closes, h.Unthinking = of.thinks, of.closes, false
 		}
-	}
-	if strings.Contains(s.t.Source.Text, "laguna_glm_thinking") {
-		h.thinks, h.closes = strings.TrimSpace(h.thinks), strings.TrimSpace(h.closes)
 	}
 	_, section := difference(s.answered(true, tools, text), s.answered(true, tools, none, calls))
 	from, to := strings.IndexByte(section, '{'), strings.LastIndexByte(section, '}')
@@ -243,101 +203,39 @@ var published = []struct{ has, lacks, thinks, closes string }{
 func (h *handler) compare(off, on string) {
 	without, with := difference(off, on)
 	left, right := strings.TrimSpace(without), strings.TrimSpace(with)
+	last := twoLast.FindStringSubmatchIndex(off)
 	switch {
 	case left == "" && right != "":
-		if strings.HasSuffix(on, right) && h.thinks == "" {
-			h.thinks, h.unthinking = with, false
+		if strings.HasSuffix(on, right) && h.Thinks == "" {
+			h.Thinks, h.Unthinking = with, false
 		}
 	case right == "" && left != "":
-		if !strings.HasSuffix(off, left) || h.closes != "" {
+		if h.Closes != "" || !strings.HasSuffix(off, left) {
 			break
 		}
-		all := solid(off)
-		if n := len(all); n >= 2 && all[n-1] == left && isMarker(all[n-2]) {
-			h.thinks = all[n-2]
+		if last != nil && off[last[4]:last[5]] == left {
+			h.Thinks = off[last[2]:last[3]]
 		}
-		h.closes, h.unthinking = without, false
-	case left != "":
-		for _, of := range [][2]string{{on, off}, {off, on}} {
-			anchor := of[0][max(0, len(of[0])-64):]
-			at := strings.LastIndex(of[1], anchor)
-			if at < 0 {
-				continue
-			}
-			extra := solid(strings.TrimSpace(of[1][at+len(anchor):]))
-			if len(extra) != 2 || !isMarker(extra[0]) || !isMarker(extra[1]) {
-				continue
-			}
-			if h.thinks == "" {
-				h.thinks = extra[0]
-			}
-			if h.closes == "" {
-				h.closes = extra[1]
-			}
-			h.unthinking = false
-			break
-		}
+		h.Closes, h.Unthinking = without, false
+	case left != "" && last != nil && strings.HasSuffix(on, off[max(0, last[0]-64):last[0]]):
+		h.Thinks = cmp.Or(h.Thinks, off[last[2]:last[3]])
+		h.Closes = cmp.Or(h.Closes, off[last[4]:last[5]])
+		h.Unthinking = false
 	}
 }
 
-// pieces are markers in angles or brackets, and texts between them.
-var pieces = regexp.MustCompile(`(?s)<[^>]*>|\[[^\]]*\]|[^<\[]+|[<\[].*`)
+// twoLast matches two markers at the end of a prompt.
+var twoLast = regexp.MustCompile(`(<[^>]*>|\[[^\]]*\])\s*(<[^>]*>|\[[^\]]*\])\s*$`)
 
-func isMarker(piece string) bool {
-	return strings.HasPrefix(piece, "<") && strings.HasSuffix(piece, ">") ||
-		strings.HasPrefix(piece, "[") && strings.HasSuffix(piece, "]")
-}
-
-// solid are the pieces of a text that are not blank.
-func solid(text string) []string {
-	return slices.DeleteFunc(pieces.FindAllString(text, -1),
-		func(piece string) bool { return strings.TrimSpace(piece) == "" })
-}
-
-// difference is what two texts have each alone, in pieces that llama.cpp takes off from both ends
-// at once, and in texts at the ends of those.
+// difference is what two texts have each alone, between what both begin and end with.
 func difference(left, right string) (string, string) {
-	a, b := pieces.FindAllString(left, -1), pieces.FindAllString(right, -1)
-	last := func(s []string) string { return s[len(s)-1] }
-	for len(a) > 1 && len(b) > 1 {
-		n := len(a)
-		if a[0] == b[0] {
-			a, b = a[1:], b[1:]
-		}
-		if last(a) == last(b) {
-			a, b = a[:len(a)-1], b[:len(b)-1]
-		}
-		if len(a) == n {
-			break
-		}
+	n := common(left, right)
+	left, right = left[n:], right[n:]
+	n = 0
+	for n < min(len(left), len(right)) && left[len(left)-1-n] == right[len(right)-1-n] {
+		n++
 	}
-	switch {
-	case len(a) == 0 || len(b) == 0:
-	case len(a) == 1 || len(b) == 1:
-		if a[0] == b[0] && (len(a) != len(b) || isMarker(a[0])) {
-			a, b = a[1:], b[1:]
-		} else if len(a) != len(b) && last(a) == last(b) {
-			a, b = a[:len(a)-1], b[:len(b)-1]
-		}
-	}
-	x, y := strings.Join(a, ""), strings.Join(b, "")
-	if len(a) > 0 && len(b) > 0 {
-		if !isMarker(last(a)) && !isMarker(last(b)) {
-			n := 0
-			for n < min(len(x), len(y)) && x[len(x)-1-n] == y[len(y)-1-n] {
-				n++
-			}
-			x, y = x[:len(x)-n], y[:len(y)-n]
-		}
-		if !isMarker(a[0]) && !isMarker(b[0]) {
-			n := common(x, y)
-			x, y = x[n:], y[n:]
-		}
-	}
-	if x == "" && strings.HasPrefix(right, left) {
-		y = right[len(left):]
-	}
-	return x, y
+	return left[:len(left)-n], right[:len(right)-n]
 }
 
 // common is how many bytes two texts begin with alike.

@@ -187,8 +187,8 @@ func parsed(read func(text string) (ordered.Value, error)) messageStep {
 	})
 }
 
-// json reads arguments as JSON, and refuses others.
-func json(text string) (ordered.Value, error) {
+// asJSON reads arguments as JSON, and refuses others.
+func asJSON(text string) (ordered.Value, error) {
 	value, err := ordered.ParseString(text)
 	if err != nil {
 		return value, refuse("the arguments of a call are no JSON")
@@ -198,7 +198,7 @@ func json(text string) (ordered.Value, error) {
 
 // object reads arguments as a JSON object, and refuses others.
 func object(text string) (ordered.Value, error) {
-	value, err := json(text)
+	value, err := asJSON(text)
 	if err == nil && value.Kind() != ordered.Object {
 		return value, refuse("the arguments of a call are no object")
 	}
