@@ -101,12 +101,21 @@ real: ## fetch the templates that vendors had to mend (1 GB), and count the faul
 	$(GO) run ./harness/testkit/measure/real -page docs/results/real-fixes.md -date $$(date -u +%F) .deps/real
 
 OSV = github.com/ossf/osv-schema@v1.9.0
-PROVE = ASSAY_OSV_SCHEMA=$$($(GO) mod download -json $(OSV) | sed -n 's/^.*"Dir": "\(.*\)".*$$/\1/p')/validation/schema.json $(TEST) ./harness/hub/advisory ./harness/hub/audit -count 1
+PROVE = ASSAY_OSV_SCHEMA=$$($(GO) mod download -json $(OSV) | sed -n 's/^.*"Dir": "\(.*\)".*$$/\1/p')/validation/schema.json $(TEST) ./harness/hub/advisory -count 1
 .PHONY: advisories
 advisories: hub ## fetch the templates that vendors had to mend (1 GB), and prove the records of known faults on them
 	@mkdir -p .deps/real
 	python3 ci/fetch/fixes.py harness/testkit/measure/real/fixes/fixes.jsonl .deps/real $${XDG_CACHE_HOME:-$$HOME/.cache}/assay/fixes
 	ASSAY_TEXTS=$(CURDIR)/.deps/real:$(CURDIR)/.deps/hub $(PROVE)
+	ASSAY_TEXTS=$(CURDIR)/.deps/real:$(CURDIR)/.deps/hub $(TEST) ./harness/hub/audit -run 'TestKnown|TestEdited|TestRelatives' -v -count 1
+
+.PHONY: index
+index: ## write the index of known faults and its signature into out: KEY=PRIVATE.pem
+	$(GO) run ./harness/testkit/measure/index -key $(KEY) out
+
+.PHONY: capabilities
+capabilities: deps hub ## render every value of the variables that the records of 856 templates name
+	ASSAY_HUB=$(CURDIR)/.deps/hub ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(TEST) ./engine/capability -run TestRecords -count 1
 
 .PHONY: advisories-slice
 advisories-slice: hub ## the same for the records whose texts are templates of the Hub's set

@@ -1,15 +1,21 @@
 package audit_test
 
 import (
+	"bufio"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/hub/advisory"
@@ -91,14 +97,15 @@ func write(t *testing.T, text string, path ...string) string {
 	return name
 }
 
-// model is a model file without tensors.
-func model(t *testing.T) string {
+// model is a model file with a tensor of some bytes.
+func model(t *testing.T, bytes int) string {
 	t.Helper()
 	var b strings.Builder
 	if err := gguf.Create(&b, nil, []gguf.Pair{
 		{Key: "general.architecture", Value: gguf.Text("llama")},
 		{Key: "tokenizer.chat_template", Value: gguf.Text(faulty)},
-	}, nil); err != nil {
+	}, []gguf.Content{{Tensor: gguf.Tensor{Name: "w", Dims: []uint64{uint64(bytes) / 4},
+		Type: gguf.F32}, Data: strings.NewReader(strings.Repeat("w", bytes))}}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -122,75 +129,226 @@ func repaired(t *testing.T, b *audit.Book, name, overrides string) string {
 	return said
 }
 
-// TestRepair mends the files of model folders and of caches as programs make them. What a cache
-// names by its digest is never written.
+// A place is where a program keeps a template.
+type place struct {
+	name string
+	make func(t *testing.T, dir string) (kept string) // and returns the file that has it
+	// mended is the pattern of the file with the mended template, below the folder or, where it is
+	// an override, elsewhere.
+	mended   string
+	override bool
+}
+
+const blob = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
+
+// snapshot makes a model of the Hub's cache: a link to a file that is named by its digest.
+func snapshot(name, text string) func(*testing.T, string) string {
+	return func(t *testing.T, dir string) string {
+		t.Helper()
+		kept := write(t, text, dir, "models--a--b", "blobs", blob)
+		write(t, "4f1c", dir, "models--a--b", "refs", "main")
+		at := filepath.Join(dir, "models--a--b", "snapshots", "4f1c")
+		if err := os.MkdirAll(at, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("../../blobs/"+blob, filepath.Join(at, name)); err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+}
+
+// places are the files and the caches, as programs make them.
+func places(t *testing.T) []place {
+	t.Helper()
+	file := func(text string, path ...string) func(*testing.T, string) string {
+		return func(t *testing.T, dir string) string {
+			return write(t, text, append([]string{dir}, path...)...)
+		}
+	}
+	config := ordered.ObjectOf(ordered.MemberOf("model_max_length", ordered.MustParse("1e30")),
+		ordered.MemberOf("chat_template", ordered.Str(faulty)), ordered.MemberOf("eos_token",
+			ordered.Str("<|end|>"))).String()
+	weights := model(t, 4096)
+	ollama := func(t *testing.T, dir string) string {
+		write(t, `{"schemaVersion": 2, "layers": [{"mediaType": "application/vnd.ollama.image.model",`+
+			`"digest": "sha256:`+blob+`"}]}`, dir, "manifests", "registry.ollama.ai", "library", "a",
+			"latest")
+		return write(t, weights, dir, "blobs", "sha256-"+blob)
+	}
+	return []place{
+		{"a template", file(faulty, "chat_template.jinja"), "chat_template.jinja", false},
+		{"tokenizer_config.json", file(config, "tokenizer_config.json"), "tokenizer_config.json",
+			false},
+		{"a model file", file(weights, "m.gguf"), "m.mended.gguf", false},
+		{"Hugging Face's cache, a template", snapshot("chat_template.jinja", faulty), "*.jinja", true},
+		{"Hugging Face's cache, vLLM's too", snapshot("tokenizer_config.json", config), "*.jinja",
+			true},
+		{"Hugging Face's cache, a model file", snapshot("m.gguf", weights), "*.jinja", true},
+		{"llama.cpp's cache", file(weights, "a_b_m-Q4_0.gguf"), "a_b_m-Q4_0.mended.gguf", false},
+		{"Ollama's cache", ollama, "*.jinja", true},
+		{"LM Studio's cache", file(weights, "a", "b", "m-Q4_0.gguf"), "a/b/m-Q4_0.mended.gguf", false},
+	}
+}
+
+// TestRepair mends files and caches: what is written has the finding no longer, what was there is
+// there to the byte, and what a cache names by its digest is never written.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	b := book(t)
-	blob := strings.Repeat("0a", 32)
+	for _, p := range places(t) {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			dir, overrides := t.TempDir(), t.TempDir()
+			kept := p.make(t, dir)
+			was := read(t, kept)
+			found, err := audit.Find(dir)
+			if err != nil || len(found) != 1 {
+				t.Fatalf("found %v (%v)", found, err)
+			}
+			said := repaired(t, b, found[0], overrides)
+			mended := p.in(t, dir, overrides)
+			if p.override && !strings.Contains(said, "--chat-template-file "+mended) {
+				t.Error(said)
+			}
+			if mended == kept {
+				kept += audit.Saved
+			}
+			if read(t, kept) != was {
+				t.Errorf("%s is not as it was", kept)
+			}
+			sources, err := audit.Open(mended, nil)
+			if err != nil || len(sources) != 1 {
+				t.Fatalf("%s: %v", mended, err)
+			}
+			if known, err := b.Matches(t.Context(), sources[0], engine.Limits{}); err != nil ||
+				known != nil {
+				t.Errorf("%s has %v (%v)", mended, known, err)
+			}
+			for _, r := range check.Template(sources[0].Limited(t.Context(), engine.Limits{}),
+				check.Options{Only: []string{"A012"}}) {
+				if r.Status != rule.Passed {
+					t.Errorf("%s has the finding: %s", mended, r.Text)
+				}
+			}
+		})
+	}
+}
 
-	t.Run("a model file", func(t *testing.T) {
-		t.Parallel()
-		name := write(t, model(t), t.TempDir(), "m.gguf")
-		said := repaired(t, b, name, t.TempDir())
-		out := strings.TrimSuffix(name, ".gguf") + ".mended.gguf"
-		if !strings.Contains(said, out) {
-			t.Error(said)
+// in returns the name of the file with the mended template.
+func (p place) in(t *testing.T, dir, overrides string) string {
+	t.Helper()
+	if p.override {
+		dir = overrides
+	}
+	names, err := filepath.Glob(filepath.Join(dir, p.mended))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("written: %v (%v)", names, err)
+	}
+	return names[0]
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestKilledChild is the process that [TestKilled] kills: it mends the file that it is given, again
+// and again.
+func TestKilledChild(t *testing.T) {
+	name := os.Getenv("ASSAY_MENDS")
+	if name == "" {
+		t.Skip("TestKilled runs it")
+	}
+	b, was := book(t), read(t, name)
+	os.Stdout.WriteString("ready\n")
+	for {
+		repaired(t, b, name, filepath.Dir(name))
+		if next := strings.TrimSuffix(name, ".gguf") + ".mended.gguf"; next != name {
+			os.Remove(next)
 		}
-		sources, err := audit.Open(out, nil)
-		if err != nil {
-			t.Fatal(err)
+		if read(t, name) != was { // back, as a user goes back
+			if err := os.Rename(name+audit.Saved, name); err != nil {
+				t.Fatal(err)
+			}
 		}
-		known, err := b.Matches(t.Context(), sources[0], engine.Limits{})
-		if err != nil || known != nil {
-			t.Errorf("the copy has %v (%v)", known, err)
+	}
+}
+
+// TestKilled kills a process that mends a file, at any moment: each file with a name that somebody
+// knows is whole, as it was or as it is mended, and the text that was there is still there.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	for _, p := range places(t)[:3] {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			name := p.make(t, dir)
+			if strings.HasSuffix(name, ".gguf") {
+				write(t, model(t, 8<<20), name)
+			}
+			was := read(t, name)
+			repaired(t, book(t), name, dir)
+			mended := read(t, p.in(t, dir, ""))
+			for i := range *kills {
+				entries, err := filepath.Glob(filepath.Join(dir, "*"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range entries {
+					os.Remove(e)
+				}
+				write(t, was, name)
+				killed(t, name, time.Duration(i)*300*time.Microsecond)
+				here := map[string]string{name: was, name + audit.Saved: was}
+				if at := filepath.Join(dir, p.mended); at != name {
+					here[at] = mended
+				}
+				saved := false
+				for at, want := range here {
+					text, err := os.ReadFile(at)
+					if err == nil && string(text) != want && (at != name || string(text) != mended) {
+						t.Errorf("%s is %d bytes of something else", at, len(text))
+					}
+					saved = saved || string(text) == was
+				}
+				if !saved {
+					t.Error("what was there is gone")
+				}
+			}
+		})
+	}
+}
+
+var kills = flag.Int("kills", 3, "how often TestKilled kills for each file")
+
+// killed runs [TestKilledChild] on a file, and kills it some time after it has begun to write.
+func killed(t *testing.T, name string, after time.Duration) {
+	t.Helper()
+	child := exec.Command(os.Args[0], "-test.run=^TestKilledChild$")
+	child.Env = append(os.Environ(), "ASSAY_MENDS="+name)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Errorf("the child says %q (%v)", line, err)
+	}
+	for {
+		if there, err := os.ReadDir(filepath.Dir(name)); err != nil || len(there) > 1 {
+			break
 		}
-		if text, err := os.ReadFile(name); err != nil || string(text) != model(t) {
-			t.Errorf("the original changed (%v)", err)
-		}
-	})
-	t.Run("Ollama's cache", func(t *testing.T) {
-		t.Parallel()
-		dir, overrides := t.TempDir(), t.TempDir()
-		name := write(t, model(t), dir, "blobs", "sha256-"+blob)
-		found, err := audit.Find(dir)
-		if err != nil || len(found) != 1 || found[0] != name {
-			t.Fatalf("found %v (%v)", found, err)
-		}
-		said := repaired(t, b, name, overrides)
-		if !strings.Contains(said, "--chat-template-file "+overrides) {
-			t.Error(said)
-		}
-		if text, err := os.ReadFile(name); err != nil || string(text) != model(t) {
-			t.Errorf("the cache changed (%v)", err)
-		}
-		if sources, err := filepath.Glob(overrides + "/*.jinja"); err != nil || len(sources) != 1 {
-			t.Errorf("written: %v (%v)", sources, err)
-		}
-	})
-	t.Run("Hugging Face's cache", func(t *testing.T) {
-		t.Parallel()
-		dir, overrides := t.TempDir(), t.TempDir()
-		kept := write(t, faulty, dir, "models--a--b", "blobs", blob)
-		snapshot := filepath.Join(dir, "models--a--b", "snapshots", "main")
-		if err := os.MkdirAll(snapshot, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		name := filepath.Join(snapshot, "chat_template.jinja")
-		if err := os.Symlink("../../blobs/"+blob, name); err != nil {
-			t.Fatal(err)
-		}
-		found, err := audit.Find(dir)
-		if err != nil || len(found) != 1 || found[0] != snapshot {
-			t.Fatalf("found %v (%v)", found, err)
-		}
-		if said := repaired(t, b, snapshot, overrides); !strings.Contains(said, overrides) {
-			t.Error(said)
-		}
-		if text, err := os.ReadFile(kept); err != nil || string(text) != faulty {
-			t.Errorf("the cache changed (%v)", err)
-		}
-	})
+	}
+	time.Sleep(after)
+	_ = child.Process.Kill()
+	_ = child.Wait() // it was killed
 }
 
 // TestServing reads the templates of a server.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/model/modeldir"
@@ -25,12 +26,23 @@ func Find(dir string) ([]string, error) {
 		return nil, err
 	}
 	names := append(found.Templates, found.Models...)
+	var blobs []string
+	linked := map[string]bool{} // the files that a link of the folder leads to: those are found
 	walked := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && isBlob(path) && isGGUF(path) {
-			names = append(names, path)
+		switch {
+		case err != nil: // an unreadable folder is not ours to judge
+		case d.Type()&fs.ModeSymlink != 0:
+			if to, err := os.Readlink(path); err == nil {
+				linked[filepath.Base(to)] = true
+			}
+		case d.Type().IsRegular() && isBlob(path) && isGGUF(path):
+			blobs = append(blobs, path)
 		}
-		return nil // an unreadable folder is not ours to judge
+		return nil
 	})
+	names = append(names, slices.DeleteFunc(blobs, func(path string) bool {
+		return linked[filepath.Base(path)]
+	})...)
 	if names == nil {
 		return nil, errors.Join(err, walked)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/edit/mutate"
 	"github.com/goassay/assay/harness/hub/advisory"
@@ -171,11 +173,18 @@ func TestRelatives(t *testing.T) {
 		if near == nil {
 			continue
 		}
-		finds, _ := mutate.Check(src)
+		var rules []string
+		for _, r := range near {
+			rules = append(rules, r.Template.Rule)
+		}
+		finds := map[string]bool{}
+		for _, r := range check.Template(src, check.Options{Only: rules}) {
+			finds[r.Rule] = finds[r.Rule] || r.Status != rule.Passed
+		}
 		named, _ := matches(t, b, text)
 		healthy := false
 		for _, r := range near {
-			if finds[r.Template.Rule] > 0 {
+			if finds[r.Template.Rule] {
 				continue
 			}
 			healthy = true
