@@ -30,7 +30,7 @@ func compile(t *testing.T, name, text string) *engine.Template {
 	return tmpl
 }
 
-// files returns the templates of the corpus, and the vendors' and the Hub's where they were fetched.
+// files returns the templates of the corpus, and the vendors' and the Hub's where they are there.
 func files(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("../../corpus/*/template.jinja")
