@@ -311,8 +311,8 @@ func TestKilled(t *testing.T) {
 				saved := false
 				for at, want := range here {
 					text, err := os.ReadFile(at)
-					if whole := string(text) == want || at == name && string(text) == mended; err == nil &&
-						!whole {
+					whole := string(text) == want || at == name && string(text) == mended
+					if err == nil && !whole {
 						t.Errorf("%s is %d bytes of something else", at, len(text))
 					}
 					saved = saved || string(text) == was
