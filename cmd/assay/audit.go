@@ -34,8 +34,8 @@ Exit status 1 means that there is a fault of at least the severity of --fail-on.
 ` + hubHelp,
 	setup: func(flags *flagSet) func(*call) error {
 		a := &auditing{failOn: choice{chosen: "warning", of: []string{"warning", "error"}}}
-		flags.BoolVar(&a.caches, "caches", false, "look at the caches of Hugging Face, llama.cpp, "+
-			"Ollama and LM Studio as well")
+		flags.BoolVar(&a.caches, "caches", false, "look at the caches of Hugging Face and vLLM, "+
+			"llama.cpp, Ollama and LM Studio as well")
 		flags.StringArrayVar(&a.records, "records", nil, "look for the records of this `FOLDER` as "+
 			"well; may be given again")
 		flags.StringVar(&a.update, "update", "", "take a newer index of records from this `FILE` "+
@@ -93,16 +93,20 @@ func (a *auditing) run(c *call) error {
 		return err
 	}
 	found := audit.NewReport(book)
+	looked := map[string][]audit.Match{} // by text: models share templates
 	for _, name := range names {
 		sources, err := a.open(c, name)
 		if err != nil {
 			return err
 		}
 		for _, src := range sources {
-			known, err := book.Matches(c.ctx, src, a.Limits)
-			if err != nil {
-				c.warn("%s: not looked at: %v", src.Name, err)
-				continue
+			known, seen := looked[src.Text]
+			if !seen {
+				if known, err = book.Matches(c.ctx, src, a.Limits); err != nil {
+					c.warn("%s: not looked at: %v", src.Name, err)
+					continue
+				}
+				looked[src.Text] = known
 			}
 			found.Add(src, known)
 			if a.fix {
