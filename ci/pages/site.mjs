@@ -1,111 +1,27 @@
 // Tries the page in headless Chromium; ci/pages/site.sh sets it up and explains the purpose.
-import { createServer } from "node:http";
 import { spawn } from "node:child_process";
-import { readFileSync, statSync, readdirSync, mkdirSync, existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join, extname } from "node:path";
+import { readFileSync, statSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { accessible, check, finish, fits, fresh, pictures, serve, settle } from "./browser.mjs";
 
-const { CHROMIUM, DRIVER, AXE, SITE, WORK, ASSAY } = process.env;
-const { chromium } = createRequire(import.meta.url)(DRIVER);
-const pictures = "out/pictures";
-mkdirSync(pictures, { recursive: true });
+const { SITE, WORK, ASSAY } = process.env;
 
 // A machine that does other work as well takes longer: times are told beside their bars, and fail
 // beyond this many times a bar.
 const slack = 8;
 
-let faults = 0;
-const check = (ok, text) => {
-  console.log(`site: ${ok ? "ok" : "FAULT"}: ${text}`);
-  if (!ok) faults++;
-};
-const axe = readFileSync(AXE, "utf8");
-
 const size = readdirSync(SITE).reduce((sum, name) => sum + statSync(join(SITE, name)).size, 0);
 check(size < 5 << 20, `the page has ${size} bytes, most of it compressed; the bar is ${5 << 20}`);
 
-const types = {
-  ".html": "text/html",
-  ".js": "text/javascript",
-  ".css": "text/css",
-  ".json": "application/json",
-  ".gz": "application/octet-stream",
-  ".jinja": "text/plain",
-};
-const asked = [];
-const server = createServer((request, response) => {
-  const name = new URL(request.url, "http://x").pathname.slice(1) || "index.html";
-  asked.push(`${request.method} ${name}`);
-  if (!existsSync(join(SITE, name))) return response.writeHead(404).end();
-  response
-    .writeHead(200, { "Content-Type": types[extname(name)] })
-    .end(readFileSync(join(SITE, name)));
-});
-await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
-const home = `http://127.0.0.1:${server.address().port}/`;
-
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  args: ["--no-sandbox", "--disable-gpu"],
-});
-const fresh = async (options = {}) => {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.on(
-    "console",
-    (m) => ["error", "warning"].includes(m.type()) && check(false, `the console has: ${m.text()}`),
-  );
-  page.on("pageerror", (e) => check(false, `an error: ${e.message}`));
-  page.setDefaultTimeout(60_000);
-  return { context, page };
-};
+const { home, asked } = await serve(SITE);
 const verdict = (page) => page.textContent("#verdict");
 const judged = (page) =>
   page.waitForFunction(() =>
     /^(Passed|Failed|It cannot)/.test(document.getElementById("verdict").textContent),
   );
 const tab = (page, name) => page.click(`#tab-${name}`);
-const accessible = async (page, where) => {
-  // The page's policy lets no foreign script in, so that axe runs in the tool's own world.
-  const session = await page.context().newCDPSession(page);
-  const { frameTree } = await session.send("Page.getFrameTree");
-  const { executionContextId } = await session.send("Page.createIsolatedWorld", {
-    frameId: frameTree.frame.id,
-  });
-  const expression = `${axe};axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + " " + v.nodes[0].target + " " + v.nodes[0].failureSummary))`;
-  const { result, exceptionDetails } = await session.send("Runtime.evaluate", {
-    expression,
-    contextId: executionContextId,
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  if (exceptionDetails)
-    return check(false, `axe, ${where}: ${exceptionDetails.exception.description}`);
-  check(result.value.length === 0, `axe finds nothing, ${where} ${result.value.join("; ")}`);
-};
-const fits = async (page, where) => {
-  const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  check(wide[0] <= wide[1], `nothing is wider than the window, ${where}: ${wide}`);
-  const cut = await clipped(page);
-  check(cut.length === 0, `no text is clipped, ${where}: ${cut}`);
-};
 const views = ["findings", "prompt", "stream", "format", "diff", "coverage"];
-// clipped are the texts that their boxes cut off, where nobody can scroll.
-const clipped = (page) =>
-  page.evaluate(() =>
-    [...document.querySelectorAll("body *")]
-      .filter(
-        (e) =>
-          e.offsetParent &&
-          !e.closest(".hidden, .editor, svg") &&
-          e.scrollWidth > e.clientWidth + 1 &&
-          e.clientWidth > 0 &&
-          ["hidden", "clip"].includes(getComputedStyle(e).overflowX),
-      )
-      .map((e) => e.id || e.className || e.tagName),
-  );
-const settle = (page) => page.waitForTimeout(400);
 
 const bad = readFileSync(join(WORK, "bad.jinja"), "utf8");
 const good = bad.replace("+ message.content }}", "+ (message.content or '') }}");
@@ -289,17 +205,18 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
     document.getElementById("verdict").textContent.startsWith("Passed"),
   );
   check(true, "the verdict is that of the last text");
-  // offline, and nothing was sent
+  // offline while a check runs, and nothing was sent
   await page.waitForFunction(() =>
     document.getElementById("coverage").textContent.includes("Exercised"),
   );
-  await page.waitForTimeout(8000);
+  await page.fill("#template", good + "{# a check that an edit ends #}");
+  await page.waitForFunction(() => document.getElementById("verdict").textContent === "Checking.");
   await context.setOffline(true);
   await page.fill("#template", bad);
   await page.waitForFunction(() =>
     document.getElementById("verdict").textContent.startsWith("Failed"),
   );
-  check(true, "judges without a network");
+  check(true, "judges without a network, and after an edit that ended a check");
   await context.setOffline(false);
   check(
     asked.every((a) => a.startsWith("GET ")) && new Set(asked).size <= 11,
@@ -341,7 +258,7 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
 }
 
 {
-  // twelve tasks with the keyboard alone, on the example
+  // fourteen tasks with the keyboard alone, on the example
   const { context, page } = await fresh();
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(home);
@@ -382,8 +299,19 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
   await key("Enter");
   await settle(page);
   task((await copied()).includes("\\n' + (message.content or '')"), "copy the patch");
+  await reach(".finding.error .bar button:nth-of-type(3)");
+  await key("Enter");
+  await page.waitForFunction(() =>
+    /ends in an error/.test(document.getElementById("rendered").textContent),
+  );
+  task(
+    (await page.inputValue("#conversation")) === "own" &&
+      (await page.inputValue("#request")).includes('"content": null'),
+    "see the request of a finding",
+  );
+  await key("ArrowLeft");
   // filter, apply, see the prompt change
-  await reach("#only-note", "Shift+Tab");
+  await reach("#only-note");
   await key("Space");
   task((await page.locator(".finding.note").count()) === 4, "filter findings");
   await reach(".apply");
@@ -514,6 +442,15 @@ for (const name of ["report", "diff"]) {
     await accessible(page, `${name}, ${view}`);
     await page.screenshot({ path: `${pictures}/${name}-file-${view}.png` });
   }
+  await tab(page, "findings");
+  await page.click('.finding.error button:text("Show the request")');
+  await page.waitForFunction(() =>
+    /ends in an error/.test(document.getElementById("rendered").textContent),
+  );
+  check(
+    (await page.textContent("#bubbles")).includes("calls "),
+    `${name}: a finding shows its request`,
+  );
   check(
     requests.every((url) => url.startsWith(at) || url.startsWith("data:")),
     `${name}: nothing was loaded but the file: ${requests.length} requests`,
@@ -544,7 +481,4 @@ for (const name of ["report", "diff"]) {
   program.kill("SIGINT");
 }
 
-await browser.close();
-server.close();
-console.log(`site: ${faults} faults; pictures are in ${pictures}`);
-process.exit(faults ? 1 : 0);
+await finish();

@@ -122,8 +122,7 @@ no second renderer; docs/untrusted.md has the limits.`,
 			if _, err := clientsNamed(k.settings.Clients); err != nil {
 				return err
 			}
-			k.options = check.Options{Differ: templates.Differ, Fallbacks: *fallbacks,
-				Requests: k.requests}
+			k.options = check.Options{Differ: templates.Differ, Fallbacks: *fallbacks}
 			if !k.watch {
 				return k.run(c)
 			}
@@ -193,6 +192,8 @@ func (k *checking) run(c *call) error {
 	if err != nil {
 		return err
 	}
+	page := k.output.html != "" && len(names) == 1 // all of many would fill the memory
+	k.options.Requests = k.requests || page
 	k.openCache()
 	defer k.cache.Trim()
 	if k.settings.show {
@@ -216,7 +217,7 @@ func (k *checking) run(c *call) error {
 		mended += one.mended
 		edits, able = append(edits, one.edits...), append(able, one.able...)
 		r.Templates += max(len(one.sources), 1)
-		if k.output.html != "" && len(names) == 1 { // all of many would fill the memory
+		if page {
 			sources = one.sources
 		}
 		return nil
@@ -238,12 +239,8 @@ func (k *checking) run(c *call) error {
 		if unusable == len(names) && unusable > unread {
 			return errUnusable
 		}
-		if k.output.html != "" && len(sources) == 1 {
-			view, err := c.service(k.options, k.limits.Limits).View(sources[0], r.Results)
-			if err != nil {
-				return err
-			}
-			k.output.page = view.HTML
+		if err := k.page(c, r, sources); err != nil {
+			return err
 		}
 		if unusable > 0 {
 			r.Verdict = fmt.Sprintf("%d of %d could "+
@@ -260,6 +257,24 @@ func (k *checking) run(c *call) error {
 		}
 		return errUnusable
 	})
+}
+
+// page makes the page of one template. The requests of its findings are in the other reports only
+// where they were asked for.
+func (k *checking) page(c *call, r *report.Report, sources []subject.Source) error {
+	if len(sources) == 1 {
+		view, err := c.service(k.options, k.limits.Limits).View(sources[0], r.Results)
+		if err != nil {
+			return err
+		}
+		k.output.page = view.HTML
+	}
+	for i := range r.Results {
+		if !k.requests {
+			r.Results[i].Request = nil
+		}
+	}
+	return nil
 }
 
 // begin opens what the run needs, by the settings of the first argument, and returns the templates

@@ -58,7 +58,7 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 	}
 	o.notes = true // a safe change is one
 	if o.html != "" {
-		view, err := c.service(check.Options{}, limits).EditView(was, is, results)
+		view, err := c.service(check.Options{Requests: true}, limits).EditView(was, is, results)
 		if err != nil {
 			return err
 		}

@@ -39,18 +39,26 @@
   };
 
   class Worked {
-    // in a worker of its own, which is ended to cancel
-    constructor(module) {
+    // in a worker of its own, which is ended to cancel; its script is kept, so that the next one
+    // begins without a network
+    constructor(module, script) {
       this.module = module;
+      this.script = script;
       this.waiting = new Map();
       this.number = 0;
     }
     start() {
-      this.worker = new Worker("worker.js");
+      this.worker = new Worker(this.script);
       this.worker.onmessage = ({ data }) => {
         const wanted = this.waiting.get(data.key);
         this.waiting.delete(data.key);
         if (wanted) wanted(data.answer);
+      };
+      this.worker.onerror = ({ message }) => {
+        const waiting = [...this.waiting.values()];
+        this.cancel();
+        for (const wanted of waiting)
+          wanted({ ok: false, message: `The engine has stopped: ${message}` });
       };
       this.worker.postMessage({ module: this.module });
     }
@@ -317,7 +325,7 @@
   // facts are the lines of evidence below a headline: "request: ..." has a name, others are text.
   const facts = (lines) => {
     const list = element("dl", { class: "facts" });
-    for (const line of lines) {
+    for (const line of lines.filter((l) => !/^(diff |--- |\+\+\+ |@@ )/.test(l))) {
       const side = /^([-+]) ([a-z]+): +(.*)$/.exec(line);
       const [, name, value] = side
         ? [0, side[2], side[3]]
@@ -327,7 +335,7 @@
         element(
           "dd",
           {},
-          element("code", { class: side ? (side[1] === "+" ? "ins" : "del") : undefined }, shown(value)),
+          element("code", { class: { "+": "ins", "-": "del" }[line[0]] }, shown(value)),
         ),
       );
     }
@@ -1567,7 +1575,9 @@
     const module = await WebAssembly.compileStreaming(
       unpacked("assay.wasm.gz", { "Content-Type": "application/wasm" }),
     );
-    const engines = [new Worked(module), new Worked(module)];
+    const parts = ["wasm_exec.js", "worker.js"].map((name) => fetch(name).then((r) => r.blob()));
+    const script = URL.createObjectURL(new Blob(await Promise.all(parts)));
+    const engines = [new Worked(module, script), new Worked(module, script)];
     engines[1].start(); // so that the first check finds it ready
     return engines;
   };

@@ -1,7 +1,6 @@
-// The engine in a worker. The page sends {module} once, then requests {key, request}; each is
-// answered by {key, answer}.
+// The engine in a worker, whose script is Go's wasm_exec.js and then this. The page sends {module}
+// once, then requests {key, request}; each is answered by {key, answer}.
 "use strict";
-importScripts("wasm_exec.js");
 
 let queue = [];
 const answer = ({ key, request }) =>
