@@ -404,5 +404,6 @@ performance: deps ## write the tables of bench and bench-peers into docs/results
 	$(MAKE) bench bench-peers ARGS='-page docs/results/performance.md $(ARGS)'
 
 .PHONY: cost
-cost: hub ## measure the processor time of assay check for each of the Hub's templates
+cost: hub ## measure the processor time of assay check for each of the Hub's templates, and of a key in an editor
 	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./cmd/assay -run TestCheckCost -v -count 1 -timeout 0
+	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./harness/editor -run '^$$' -bench Keystroke -benchtime 5x
