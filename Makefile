@@ -241,6 +241,10 @@ page: ## write out/page.html, the report as a page, and open it in headless Chro
 site: ## build the page that runs in a browser as out/site; open it in headless Chromium
 	ci/pages/site.sh
 
+.PHONY: docs-site
+docs-site: ## build the site of the documents as out/docs; open it in headless Chromium
+	ci/pages/docs.sh
+
 .PHONY: vscode
 vscode: ## build the extension for VS Code as out/assay.vsix; test the server with VS Code's library
 	@GO="$(GO)" ci/package/vscode/test.sh
