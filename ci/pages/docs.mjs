@@ -57,7 +57,7 @@ await context.close();
 
 // One page of each kind, in each window.
 const kinds =
-  "index check embedding reference/rules reference/rules/a012 api/go api/python " +
+  "index check embedding reference/rules reference/rules/a012 api/python " +
   "results/performance search";
 for (const [name, options] of [
   ["wide", { viewport: { width: 1440, height: 900 } }],
