@@ -32,22 +32,21 @@ func (d *Dialect) kindOf(v Value) Kind {
 	return v.kind
 }
 
-// has reports whether values as v have a filter or method. Those of loops, macros, namespaces and
-// functions are Jinja2's.
+// has reports whether values as v have a filter or method.
 func (d *Dialect) has(v Value, name string) bool {
-	return v.kind >= Function || v.kind == Namespace ||
-		slices.Contains(d.Builtins[d.kindOf(v)], name)
+	return slices.Contains(d.Builtins[d.kindOf(v)], name)
 }
 
-// method returns the built-in that a member stands for, or nil.
-func (d *Dialect) method(v Value, name string) *builtin {
-	if !d.has(v, name) {
+// method is the built-in that a member stands for, or nil; m is Jinja2's.
+func (e *eval) method(v Value, name string, m *builtin) *builtin {
+	switch {
+	case e.dialect == nil || v.kind >= Function || v.kind == Namespace:
+		return m // those of loops, macros and namespaces are Jinja2's
+	case !e.dialect.has(v, name):
 		return nil
-	}
-	if m := methodTables[v.kind][name]; m != nil || v.kind >= Function || v.kind == Namespace {
+	case m != nil:
 		return m
-	}
-	if name == "strip" {
+	case name == "strip":
 		name = "trim"
 	}
 	return filters[name]
@@ -92,28 +91,6 @@ func (e *eval) used(op string, v Value) {
 	if e.dialect != nil {
 		e.traceText(op, v, stringValue(""))
 	}
-}
-
-// joined is a sum with a text in a dialect.
-func (e *eval) joined(a, b Value) (Value, error) {
-	return concat(e, slices.DeleteFunc([]Value{a, b}, func(v Value) bool {
-		return v.isNone() || v.kind == Undefined
-	}))
-}
-
-// member is an attribute or an item of a value in a dialect; false: Jinja2 decides.
-func (e *eval) member(v Value, name string) (Value, bool) {
-	if m := e.dialect.method(v, name); m != nil && !m.property {
-		return functionValue(&function{builtin: m, recv: v}), true
-	}
-	if v.kind == Dict {
-		if item, ok := v.dict().getString(name); ok {
-			e.traceRead(item)
-			return item, true
-		}
-		e.traceMissing(v, name)
-	}
-	return undefinedAttr(v, name), v.kind < Function && v.kind != Namespace
 }
 
 // writeItems prints a list as its items, one after the other, and what is neither text nor a number

@@ -22,12 +22,7 @@ func newAttr(name string) *attr {
 // getattr is the sandbox's environment.getattr: the attribute, else the item of that name, else
 // undefined.
 func getattr(e *eval, v Value, a *attr) (Value, error) {
-	if e.dialect != nil {
-		if out, ok := e.member(v, a.name); ok {
-			return out, nil
-		}
-	}
-	out, ok, err := attribute(e, v, a.name, a.methods[v.kind])
+	out, ok, err := attribute(e, v, a.name, e.method(v, a.name, a.methods[v.kind]))
 	if ok || err != nil {
 		return out, err
 	}
@@ -38,7 +33,7 @@ func getattr(e *eval, v Value, a *attr) (Value, error) {
 		}
 		e.traceMissing(v, a.name)
 	}
-	if v.kind == Undefined {
+	if v.kind == Undefined && e.dialect == nil {
 		return Value{}, undefinedError(v)
 	}
 	return undefinedAttr(v, a.name), nil
@@ -63,12 +58,8 @@ func getitem(e *eval, v, key Value) (Value, error) {
 	}
 	if key.isString() {
 		name := key.text()
-		if e.dialect != nil {
-			if out, ok := e.member(v, name); ok {
-				return out, nil
-			}
-		}
-		if out, ok, err := attribute(e, v, name, methodTables[v.kind][name]); ok || err != nil {
+		m := e.method(v, name, methodTables[v.kind][name])
+		if out, ok, err := attribute(e, v, name, m); ok || err != nil {
 			return out, err
 		}
 		if v.kind == Dict {
@@ -130,7 +121,7 @@ func attribute(e *eval, v Value, name string, m *builtin) (Value, bool, error) {
 		}
 		return Value{}, false, nil
 	}
-	if v.kind == Undefined {
+	if v.kind == Undefined && e.dialect == nil {
 		return Value{}, false, undefinedError(v)
 	}
 	return Value{}, false, nil

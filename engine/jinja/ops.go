@@ -69,7 +69,7 @@ func add(e *eval, a, b Value) (Value, error) {
 		return e.seq(append(append(items, x...), y...)).value(a.kind), nil
 	}
 	if e.dialect != nil && (a.isString() || b.isString()) {
-		return e.joined(a, b)
+		return concat(e, []Value{a, b})
 	}
 	if !a.isNumber() || !b.isNumber() {
 		if err := undefinedOperand(a, b); err != nil {
