@@ -22,25 +22,42 @@ var Conventions = []Convention{{"lmstudio", lmStudio}, {"ollama", ollama},
 // reasons reports whether the model's reasoning is spelled by the template.
 func (r *Record) reasons() bool { return r.Reasoning.Mode != "none" }
 
-// sees reports whether a part of one of the types leaves something in the prompt.
-func (r *Record) sees(types ...string) bool {
-	return slices.ContainsFunc(types, func(kind string) bool {
-		_, ok := r.Content.Types[kind]
-		return ok
-	})
+// Media are the types of parts of content that are no text, each with its sort, which is the type
+// under which engines hand it on to a template.
+var Media = []struct{ Type, Sort string }{{"image", "image"}, {"image_url", "image"},
+	{"input_image", "image"}, {"audio", "audio"}, {"input_audio", "audio"}, {"audio_url", "audio"},
+	{"video", "video"}, {"video_url", "video"}, {"file", "file"}}
+
+// SortOf returns the sort of a type of parts; "" of text, and of a type that nobody knows.
+func SortOf(kind string) string {
+	for _, m := range Media {
+		if m.Type == kind {
+			return m.Sort
+		}
+	}
+	return ""
+}
+
+// sees reports whether a part of a sort leaves something in the prompt.
+func (r *Record) sees(sort string) bool {
+	for kind := range r.Content.Types {
+		if SortOf(kind) == sort {
+			return true
+		}
+	}
+	return false
 }
 
 // inputs are the kinds of input, in models.dev's words.
 func (r *Record) inputs() []string {
 	all := []string{"text"}
-	for _, kind := range []struct {
-		name  string
-		types []string
-	}{{"image", []string{"image", "image_url"}}, {"audio", []string{"audio", "input_audio"}},
-		{"video", []string{"video"}}, {"pdf", []string{"file"}}} {
-		if r.sees(kind.types...) {
-			all = append(all, kind.name)
+	for _, sort := range []string{"image", "audio", "video"} {
+		if r.sees(sort) {
+			all = append(all, sort)
 		}
+	}
+	if r.sees("file") {
+		all = append(all, "pdf")
 	}
 	return all
 }
@@ -75,7 +92,7 @@ func lmStudio(r *Record) ordered.Value {
 	v := ordered.ObjectOf(ordered.MemberOf("metadataOverrides", ordered.ObjectOf(
 		ordered.MemberOf("domain", ordered.Str("llm")),
 		ordered.MemberOf("trainedForToolUse", ordered.Boolean(r.ToolCapable)),
-		ordered.MemberOf("vision", ordered.Boolean(r.sees("image", "image_url"))),
+		ordered.MemberOf("vision", ordered.Boolean(r.sees("image"))),
 		ordered.MemberOf("reasoning", reasoning))))
 	if fields != nil {
 		v = v.With("customFields", ordered.ArrayOf(fields...))
@@ -89,7 +106,7 @@ func ollama(r *Record) ordered.Value {
 		name string
 		is   bool
 	}{{"tools", r.ToolCapable}, {"thinking", r.reasons()},
-		{"vision", r.sees("image", "image_url")}} {
+		{"vision", r.sees("image")}} {
 		if c.is {
 			can = append(can, c.name)
 		}

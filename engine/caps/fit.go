@@ -273,27 +273,18 @@ func (f *fitter) stringContent() {
 // arguments gives a call's arguments as an object or as text, whichever the template takes. Text
 // that is no JSON object stays.
 func (f *fitter) arguments() {
+	as, how := chat.ArgumentsAsText, "arguments-as-string"
+	if f.caps.ObjectArguments {
+		as, how = chat.ArgumentsAsObject, "arguments-as-object"
+	}
 	for i, m := range f.Input.Messages {
-		calls := slices.Clone(m.At("tool_calls").Items())
-		if len(calls) == 0 {
-			continue
-		}
-		for j, call := range calls {
-			args := call.At("function", "arguments")
-			switch {
-			case f.caps.ObjectArguments && args.Kind() == ordered.String:
-				if parsed, err := ordered.ParseString(args.Text()); err == nil &&
-					parsed.Kind() == ordered.Object {
-					calls[j] = call.With("function", call.At("function").With("arguments", parsed))
-					f.used("arguments-as-object")
-				}
-			case !f.caps.ObjectArguments && args.Kind() == ordered.Object:
-				calls[j] = call.With("function", call.At("function").
-					With("arguments", ordered.Str(args.String())))
-				f.used("arguments-as-string")
+		f.Input.Messages[i] = chat.WithArguments(m, func(was ordered.Value) ordered.Value {
+			is := as(was)
+			if is.Kind() != was.Kind() {
+				f.used(how)
 			}
-		}
-		f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
+			return is
+		})
 	}
 }
 
@@ -322,19 +313,16 @@ func (f *fitter) namedIDs() {
 	renamed := map[string]string{}
 	n := 0
 	for i, m := range f.Input.Messages {
-		calls := slices.Clone(m.At("tool_calls").Items())
-		for j, call := range calls {
+		f.Input.Messages[i] = chat.WithCalls(m, func(call ordered.Value) ordered.Value {
 			id, name := call.At("id").Text(), call.At("function", "name").Text()
 			if named := chat.NamedID(name, n); !strings.Contains(id, name) {
 				renamed[id] = named
-				calls[j] = call.With("id", ordered.Str(named))
+				call = call.With("id", ordered.Str(named))
 				f.used("name-in-call-id")
 			}
 			n++
-		}
-		if len(calls) > 0 {
-			f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
-		}
+			return call
+		})
 		if named, ok := renamed[m.At("tool_call_id").Text()]; ok {
 			f.Input.Messages[i] = m.With("tool_call_id", ordered.Str(named))
 		}
@@ -350,21 +338,15 @@ func (f *fitter) takenIDs() {
 	}
 	made, used := map[string]string{}, map[string]bool{}
 	each := func(of func(id string) string) {
+		at := func(v ordered.Value, key string) ordered.Value {
+			if own := v.At(key).Text(); own != "" && of(own) != own {
+				return v.With(key, ordered.Str(of(own)))
+			}
+			return v
+		}
 		for i, m := range f.Input.Messages {
-			calls := slices.Clone(m.At("tool_calls").Items())
-			changed := false
-			for j, call := range calls {
-				if own := call.At("id").Text(); own != "" && of(own) != own {
-					calls[j], changed = call.With("id", ordered.Str(of(own))), true
-				}
-			}
-			if changed {
-				m = m.With("tool_calls", ordered.ArrayOf(calls...))
-			}
-			if own := m.At("tool_call_id").Text(); own != "" && of(own) != own {
-				m = m.With("tool_call_id", ordered.Str(of(own)))
-			}
-			f.Input.Messages[i] = m
+			m = chat.WithCalls(m, func(call ordered.Value) ordered.Value { return at(call, "id") })
+			f.Input.Messages[i] = at(m, "tool_call_id")
 		}
 	}
 	each(func(own string) string { // an id that is made is none of these
@@ -412,14 +394,10 @@ func (f *fitter) flatCalls() {
 		return
 	}
 	for i, m := range f.Input.Messages {
-		calls := slices.Clone(m.At("tool_calls").Items())
-		for j, call := range calls {
-			calls[j] = observe.Flat(call)
+		f.Input.Messages[i] = chat.WithCalls(m, func(call ordered.Value) ordered.Value {
 			f.used("flat-calls")
-		}
-		if len(calls) > 0 {
-			f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
-		}
+			return observe.Flat(call)
+		})
 	}
 }
 
@@ -441,16 +419,14 @@ func (f *fitter) textValues() {
 		return
 	}
 	for i, m := range f.Input.Messages {
-		calls := slices.Clone(m.At("tool_calls").Items())
-		for j, call := range calls {
-			if texts, changed := observe.Texts(call.At("function", "arguments")); changed {
-				calls[j] = call.With("function", call.At("function").With("arguments", texts))
-				f.used("values-as-text")
+		f.Input.Messages[i] = chat.WithArguments(m, func(was ordered.Value) ordered.Value {
+			texts, changed := observe.Texts(was)
+			if !changed {
+				return was
 			}
-		}
-		if len(calls) > 0 {
-			f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
-		}
+			f.used("values-as-text")
+			return texts
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -34,6 +35,51 @@ func CallOf(id, name string, arguments ordered.Value) ordered.Value {
 		ordered.MemberOf("type", ordered.Str("function")),
 		ordered.MemberOf("function", ordered.ObjectOf(
 			ordered.MemberOf("name", ordered.Str(name)), ordered.MemberOf("arguments", arguments))))
+}
+
+// WithCalls returns a message with each of its calls changed.
+func WithCalls(m ordered.Value, change func(call ordered.Value) ordered.Value) ordered.Value {
+	calls := slices.Clone(m.At("tool_calls").Items())
+	if len(calls) == 0 {
+		return m
+	}
+	for i, call := range calls {
+		calls[i] = change(call)
+	}
+	return m.With("tool_calls", ordered.ArrayOf(calls...))
+}
+
+// WithArguments returns a message with the arguments of each of its calls changed, where it has
+// any.
+func WithArguments(m ordered.Value, change func(v ordered.Value) ordered.Value) ordered.Value {
+	return WithCalls(m, func(call ordered.Value) ordered.Value {
+		f := call.At("function")
+		arguments, ok := f.Get("arguments")
+		if !ok {
+			return call
+		}
+		return call.With("function", f.With("arguments", change(arguments)))
+	})
+}
+
+// ArgumentsAsText returns arguments as they go over the wire: an object as its JSON, others as they
+// are.
+func ArgumentsAsText(v ordered.Value) ordered.Value {
+	if v.Kind() == ordered.Object {
+		return ordered.Str(v.String())
+	}
+	return v
+}
+
+// ArgumentsAsObject returns the object that arguments are the JSON of, others as they are.
+func ArgumentsAsObject(v ordered.Value) ordered.Value {
+	if v.Kind() == ordered.String {
+		if parsed, err := ordered.ParseString(v.Text()); err == nil &&
+			parsed.Kind() == ordered.Object {
+			return parsed
+		}
+	}
+	return v
 }
 
 // ResultOf builds the message with the result of a call.

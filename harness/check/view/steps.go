@@ -1,9 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/capability"
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -160,17 +163,13 @@ func aliases(names ...string) func(ordered.Value) ordered.Value {
 // call changes each call of a message.
 func call(change func(c ordered.Value) (ordered.Value, error)) messageStep {
 	return func(_ *draft, m ordered.Value) (ordered.Value, error) {
-		calls := slices.Clone(m.At("tool_calls").Items())
-		for i := range calls {
-			var err error
-			if calls[i], err = change(calls[i]); err != nil {
-				return m, err
-			}
-		}
-		if len(calls) == 0 {
-			return m, nil
-		}
-		return m.With("tool_calls", ordered.ArrayOf(calls...)), nil
+		var first error
+		changed := chat.WithCalls(m, func(c ordered.Value) ordered.Value {
+			is, err := change(c)
+			first = cmp.Or(first, err)
+			return is
+		})
+		return changed, first
 	}
 }
 
@@ -228,16 +227,8 @@ func isMedia(part ordered.Value) bool { return kindOf(part) != "text" }
 
 // kindOf is the type of a part as templates know it: "image" for OpenAI's "image_url".
 func kindOf(part ordered.Value) string {
-	switch kind := part.At("type").Text(); kind {
-	case "image_url", "input_image":
-		return "image"
-	case "audio_url", "input_audio":
-		return "audio"
-	case "video_url":
-		return "video"
-	default:
-		return kind
-	}
+	kind := part.At("type").Text()
+	return cmp.Or(capability.SortOf(kind), kind)
 }
 
 // placeholder is a part without what it shows, as a template writes a place for it.

@@ -67,17 +67,7 @@ type Spelling struct {
 func TextArguments(messages []ordered.Value) []ordered.Value {
 	messages = slices.Clone(messages)
 	for i, m := range messages {
-		calls := slices.Clone(m.At("tool_calls").Items())
-		for j, c := range calls {
-			f := c.At("function")
-			if arguments := f.At("arguments"); arguments.Kind() == ordered.Object {
-				calls[j] = c.With("function",
-					f.With("arguments", ordered.Str(arguments.String())))
-			}
-		}
-		if len(calls) > 0 {
-			messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
-		}
+		messages[i] = chat.WithArguments(m, chat.ArgumentsAsText)
 	}
 	return messages
 }

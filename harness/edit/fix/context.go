@@ -52,9 +52,7 @@ func contextFaults(m *mender) []fault {
 			if in.Messages[0].At("role").Text() != "system" {
 				in.Messages = append([]ordered.Value{chat.System("Velano.")}, in.Messages...)
 			}
-			if m.form != formNone {
-				in = formed(in, m.form)
-			}
+			in = formed(in, m.form)
 			text, err := m.now.t.Render(in)
 			if want, ok := asUntold(m.now, in, text); err == nil && ok && want != text {
 				faults = append(faults, fault{name: b.name, in: in, wants: []string{want}})

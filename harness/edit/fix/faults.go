@@ -306,40 +306,24 @@ func (m *mender) spoiled(k kept) bool {
 	return false
 }
 
-// calls changes the arguments of every call.
+// formed gives the arguments of every call a form.
 func formed(in chattemplate.Input, to form) chattemplate.Input {
-	return eachArguments(in, func(v ordered.Value) ordered.Value {
-		switch {
-		case to == formText && v.Kind() == ordered.Object:
-			return ordered.Str(v.String())
-		case to == formObject && v.Kind() == ordered.String:
-			if parsed, err := ordered.ParseString(v.Text()); err == nil &&
-				parsed.Kind() == ordered.Object {
-				return parsed
-			}
-		}
-		return v
-	})
+	switch to {
+	case formObject:
+		return eachArguments(in, chat.ArgumentsAsObject)
+	case formText:
+		return eachArguments(in, chat.ArgumentsAsText)
+	}
+	return in
 }
 
 func eachArguments(
 	in chattemplate.Input,
 	change func(ordered.Value) ordered.Value,
 ) chattemplate.Input {
-	in.Messages = slices.Clone(in.Messages)
-	for i, msg := range in.Messages {
-		calls := slices.Clone(msg.At("tool_calls").Items())
-		for j, call := range calls {
-			f := call.At("function")
-			if _, ok := f.Get("arguments"); ok {
-				calls[j] = call.With("function", f.With("arguments", change(f.At("arguments"))))
-			}
-		}
-		if len(calls) > 0 {
-			in.Messages[i] = msg.With("tool_calls", ordered.ArrayOf(calls...))
-		}
-	}
-	return in
+	return eachMessage(in, func(msg ordered.Value) ordered.Value {
+		return chat.WithArguments(msg, change)
+	})
 }
 
 // filled returns an input with the parts that clients may leave out: content of the assistant,
@@ -496,14 +480,12 @@ func (m *mender) twins(in chattemplate.Input) []twin {
 	if called := withoutCalls(in); !same(called.Messages, in.Messages) {
 		all = append(all, twin{called, differs})
 	}
-	if m.form != formNone {
-		if written := formed(in, m.form); !same(written.Messages, in.Messages) {
-			shows := symptom(printsText)
-			if m.form == formText {
-				shows = printsObject
-			}
-			all = append(all, twin{written, shows})
+	if written := formed(in, m.form); !same(written.Messages, in.Messages) {
+		shows := symptom(printsText)
+		if m.form == formText {
+			shows = printsObject
 		}
+		all = append(all, twin{written, shows})
 	}
 	if m.options.Offered { // no patch changes the others
 		return all
@@ -671,10 +653,7 @@ func (m *mender) put(change func(chattemplate.Input) chattemplate.Input, shows s
 	twins ...func(chattemplate.Input) chattemplate.Input) []fault {
 	var faults []fault
 	for _, b := range m.bases {
-		in := b.in
-		if m.form != formNone {
-			in = formed(in, m.form)
-		}
+		in := formed(b.in, m.form)
 		changed := change(in)
 		if same(changed.Messages, in.Messages) && same(changed.Tools, in.Tools) {
 			continue

@@ -64,10 +64,7 @@ func asPython(in chattemplate.Input, text string) (string, bool) {
 func pythonFaults(m *mender) []fault {
 	var faults []fault
 	for _, b := range m.bases {
-		in := b.in
-		if m.form != formNone {
-			in = formed(in, m.form)
-		}
+		in := formed(b.in, m.form)
 		for _, in := range []chattemplate.Input{in, typed(ordered.ArrayOf(ordered.Str("string"),
 			ordered.Str("null")))(in)} {
 			text, err := m.now.t.Render(in)

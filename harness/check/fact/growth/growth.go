@@ -285,20 +285,13 @@ func unlike(r chat.Request) chat.Request {
 	}
 	messages := make([]ordered.Value, len(r.Messages))
 	for i, m := range r.Messages {
-		m = m.With("content", next(m.At("content")))
-		calls := slices.Clone(m.At("tool_calls").Items())
-		for j, call := range calls {
-			f := call.At("function")
-			arguments := f.At("arguments")
-			for _, member := range arguments.Members() {
-				arguments = arguments.With(member.Key, next(member.Value))
-			}
-			calls[j] = call.With("function", f.With("arguments", arguments))
-		}
-		if len(calls) > 0 {
-			m = m.With("tool_calls", ordered.ArrayOf(calls...))
-		}
-		messages[i] = m
+		messages[i] = chat.WithArguments(m.With("content", next(m.At("content"))),
+			func(arguments ordered.Value) ordered.Value {
+				for _, member := range arguments.Members() {
+					arguments = arguments.With(member.Key, next(member.Value))
+				}
+				return arguments
+			})
 	}
 	r.Messages = messages
 	return r

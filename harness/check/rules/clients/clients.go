@@ -205,17 +205,7 @@ func singleCalls(messages []ordered.Value) ([]ordered.Value, int) {
 
 // argumentsRead makes objects of arguments that are JSON.
 func argumentsRead(m ordered.Value) ordered.Value {
-	calls := slices.Clone(m.At("tool_calls").Items())
-	for i, call := range calls {
-		v, err := ordered.ParseString(call.At("function", "arguments").Text())
-		if err == nil && v.Kind() == ordered.Object {
-			calls[i] = call.With("function", call.At("function").With("arguments", v))
-		}
-	}
-	if len(calls) == 0 {
-		return m
-	}
-	return m.With("tool_calls", ordered.ArrayOf(calls...))
+	return chat.WithArguments(m, chat.ArgumentsAsObject)
 }
 
 func joinedParts(m ordered.Value) ordered.Value {
@@ -244,13 +234,9 @@ func shortIDs(m ordered.Value) ordered.Value {
 		}, id) + "000000000"
 		return ordered.Str(keep[:9])
 	}
-	calls := slices.Clone(m.At("tool_calls").Items())
-	for i, call := range calls {
-		calls[i] = call.With("id", short(call.At("id").Text()))
-	}
-	if len(calls) > 0 {
-		m = m.With("tool_calls", ordered.ArrayOf(calls...))
-	}
+	m = chat.WithCalls(m, func(call ordered.Value) ordered.Value {
+		return call.With("id", short(call.At("id").Text()))
+	})
 	if id := m.At("tool_call_id"); !id.IsNull() {
 		m = m.With("tool_call_id", short(id.Text()))
 	}

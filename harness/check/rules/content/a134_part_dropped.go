@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/capability"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -27,9 +28,6 @@ var PartDropped = &probe.Rule{
 	Group: probe.GroupLint,
 	Find:  checkPartsKept,
 }
-
-// mediaParts are the types of parts of content that are no text.
-var mediaParts = []string{"image", "image_url", "audio", "input_audio", "video", "video_url"}
 
 // checkResult compares a tool's result with a picture and without, where a question with one is
 // written.
@@ -106,7 +104,8 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 	if m.other, _, ok = m.of("unknown"); !ok || m.other == "" {
 		m.other = none
 	}
-	for _, kind := range mediaParts {
+	for _, part := range capability.Media {
+		kind := part.Type
 		_, prompt, _ := m.of(kind)
 		if o, ok := prompt.Observe(); ok && prompt.Text == plain.Text &&
 			slices.Contains(o.Trace.Literals("messages[0].content[1].type", "=="), kind) {
