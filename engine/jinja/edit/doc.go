@@ -10,7 +10,7 @@
 // white space that a place needs.
 //
 // Where a variable has its values from, and what runs under which conditions, is told by package
-// flow: [Template].Flow is its model of the same template, and [Template.Of] leads from one to the
+// flow: [Template].Flow returns its model of the same template, and [Template.Of] leads from one to the
 // other.
 //
 // # Cost

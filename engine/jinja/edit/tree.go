@@ -2,6 +2,7 @@ package edit
 
 import (
 	"iter"
+	"sync"
 
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/syntax"
@@ -78,9 +79,10 @@ type Node struct {
 type Template struct {
 	Text  string
 	Body  []*Node
-	Flow  *flow.Model
 	nodes map[syntax.Node]*Node
 	spans *syntax.Spans
+	// Flow is the model of what the template does, made where it is asked for.
+	Flow func() *flow.Model
 }
 
 // Parse reads a template. The error is that of [syntax.Parse].
@@ -89,8 +91,8 @@ func Parse(src *source.Source) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Template{Text: src.Text, Flow: flow.New(tree), nodes: map[syntax.Node]*Node{},
-		spans: spans}
+	t := &Template{Text: src.Text, nodes: map[syntax.Node]*Node{}, spans: spans,
+		Flow: sync.OnceValue(func() *flow.Model { return flow.New(tree) })}
 	t.Body = t.list(tree.Body, nil)
 	return t, nil
 }

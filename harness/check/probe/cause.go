@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -89,7 +89,7 @@ func (r Rendering) Lost(path, text string) Where {
 	if pos, ok := trace.Nearest(path); ok {
 		near = Offset(pos)
 	}
-	extents := flow.NewExtents(r.Program.Source)
+	extents := edit.Read(r.Program.Source)
 	if first, ok := extents.Chain(near.Off()); ok {
 		near = Offset(first)
 	}
@@ -113,7 +113,7 @@ func (r Rendering) Lost(path, text string) Where {
 
 // narrowed returns where the template takes a part of a list that lacks the item at a path, or the
 // item around it, and looks at it nowhere else.
-func (r Rendering) narrowed(extents *flow.Extents, trace *jinja.Trace, path string) (int, bool) {
+func (r Rendering) narrowed(extents *edit.Template, trace *jinja.Trace, path string) (int, bool) {
 	for i, c := range path {
 		if c != '[' {
 			continue
@@ -136,7 +136,7 @@ func (r Rendering) Filtered(text string, off int, names ...string) Where {
 	at := places(r.Program.Follow(r.In), func(name string) bool {
 		return name != "" && strings.HasPrefix(path, name)
 	})
-	if filter, ok := flow.NewExtents(r.Program.Source).Filtering(at, names...); ok {
+	if filter, ok := edit.Read(r.Program.Source).Filtering(at, names...); ok {
 		return Offset(filter).Shown(r.In).Beside("written", r.At(off))
 	}
 	return r.At(off)

@@ -189,10 +189,10 @@ func inner(text string) string {
 func (n *namer) call(x *edit.Node) {
 	one := len(x.Args) == 1 && len(x.Keywords) == 0
 	if x.X.Is(edit.Member, "dumps") && x.X.X.Is(edit.Name, "json") && one &&
-		!n.Flow.Assigns("json") {
+		!n.Flow().Assigns("json") {
 		n.asFilter("json.dumps", x, "tojson")
 	}
-	if name := x.X.Word; x.X.Is(edit.Name) && !n.Flow.Assigns(name) && !jinja.HasFunction(name) {
+	if name := x.X.Word; x.X.Is(edit.Name) && !n.Flow().Assigns(name) && !jinja.HasFunction(name) {
 		if other, ok := functionAliases[name]; ok {
 			n.mend(name, edit.Edit{From: x.X.Off, To: x.X.Off + len(name), Text: other})
 		} else if other, ok := functionFilters[name]; ok && one {

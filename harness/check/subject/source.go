@@ -13,7 +13,6 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja/edit"
-	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
@@ -38,7 +37,7 @@ type Source struct {
 	unreachable func() map[reach.Outcome]string
 	grammar     func() *conversation.Grammar
 	explored    func() *conversation.Exploration
-	extents     func() *flow.Extents
+	extents     func() *edit.Template
 	places      *source.Source // the text, which finds its positions once
 	edited      *edited        // how it came of another one; nil: it is as it was opened
 }
@@ -122,7 +121,7 @@ func (s Source) with(c compiler) Source {
 	s.unreachable = sync.OnceValue(func() map[reach.Outcome]string {
 		return reach.Unreachable(places)
 	})
-	s.extents = sync.OnceValue(func() *flow.Extents { return flow.NewExtents(places) })
+	s.extents = sync.OnceValue(func() *edit.Template { return edit.Read(places) })
 	s.compile = sync.OnceValues(func() (*engine.Template, error) { return c(src) })
 	s.grammar = sync.OnceValue(func() *conversation.Grammar {
 		return conversation.UsualBeside(src.Text)

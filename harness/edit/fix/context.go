@@ -77,7 +77,7 @@ func ofSlice(a *atlas) [][]Edit {
 		}
 		list, from := a.sliced(loop.X.Word)
 		var after, inside []Edit
-		for r := range a.Flow.Reads(list) {
+		for r := range a.Flow().Reads(list) {
 			if list == "" || r.Off() < from {
 				continue
 			}
@@ -96,7 +96,7 @@ func ofSlice(a *atlas) [][]Edit {
 // sliced returns the list that a variable has a slice of, and where the last statement ends that
 // takes it; "" where it has none.
 func (a *atlas) sliced(part string) (list string, from int) {
-	for r := range a.Flow.Definitions(part) {
+	for r := range a.Flow().Definitions(part) {
 		value := a.Of(r.Value)
 		if !value.IsExpr() {
 			continue

@@ -184,7 +184,7 @@ func (a *atlas) read(x *edit.Node) string {
 // carried returns edits that carry the value of a variable which a loop sets out of it.
 func carried(a *atlas) [][]Edit {
 	var all [][]Edit
-	for _, c := range a.Flow.Chains() {
+	for _, c := range a.Flow().Chains() {
 		done := map[*edit.Node]bool{}
 		for _, set := range c.Sets {
 			late := c.Lost(set)

@@ -315,7 +315,7 @@ func (a *atlas) values(name string) []*root {
 	if known {
 		return all
 	}
-	for r := range a.Flow.Definitions(name) {
+	for r := range a.Flow().Definitions(name) {
 		value := a.Of(r.Value)
 		switch {
 		case value.Is(edit.Capture):

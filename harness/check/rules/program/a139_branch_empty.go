@@ -1,7 +1,7 @@
 package program
 
 import (
-	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
@@ -21,7 +21,7 @@ var BranchEmpty = &probe.Rule{
 }
 
 func checkEmptied(s *probe.Subject, find probe.Finder) {
-	for _, h := range flow.Hollows(s.Source.Places()) {
+	for _, h := range edit.Read(s.Source.Places()).Hollows() {
 		find(probe.Offset(h.Off), "this branch is empty: nothing stands before the next "+
 			"statement, %s",
 			probe.JSON(h.Next))
