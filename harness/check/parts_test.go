@@ -35,8 +35,19 @@ func TestParts(t *testing.T) {
 		"the first question": {"{% elif part.type == 'image' and loop.length > 0 and " +
 			"ns.n == 0 and m == messages[0] %}<image>",
 			`of three images in two questions the prompt has 1: "<image>"`},
+		"one shape": {"{% elif part.type == 'image' and not part.url %}<image>",
+			`lost: {"type": "image", "url": "https://example.org/one"} (transformers)`},
+		"once for a result": {"{% elif part.type == 'image' and (m.role == 'user' or " +
+			"loop.index == 1) %}<image>",
+			`of two images in a tool's result the prompt has 1: "<image>"`},
+		"all at the beginning": {"{% endif %}{% endfor %}{% for part in [] %}{% if true %}",
+			`of two images in the second question one stands before what is said earlier: "<image>"`},
 	} {
 		text := strings.Replace(template, "PARTS", test.parts, 1)
+		if name == "all at the beginning" {
+			text = "{% for m in messages if m.content is not string %}{% for part in m.content " +
+				"or [] if part.type == 'image' %}<image>{% endfor %}{% endfor %}" + text
+		}
 		got := ""
 		for _, res := range check.Template(subject.New(name, text),
 			check.Options{Only: []string{"A134"}}) {

@@ -274,6 +274,26 @@ var table = []spelled{
 		sent: []edit{{"documents", `[{"doc_id": 7, "title": "The bridge",
 			"text": "The bridge was built of stone.", "contents": "The bridge was built of stone."}]`}}},
 
+	{name: "a document beside instructions", by: "retrieval with Cohere's and Granite's templates",
+		base: "unprompted", relation: Whole, plain: []edit{{"documents", "[" + bridge + "]"}},
+		sent: append(told("unprompted"), edit{"documents", "[" + bridge + "]"})},
+	{name: "a document beside tools", by: "agents that retrieve", base: "question",
+		relation: Whole, plain: []edit{{"documents", "[" + bridge + "]"}},
+		sent: []edit{{"documents", "[" + bridge + "]"}, {"tools", "[" + toolForecast + "]"}}},
+
+	// tools that a message brings
+	{name: "tools of a system message between the turns", by: "agents that load tools later (Kimi K3)",
+		base: "talk", relation: Whole,
+		plain:  []edit{{"messages[0].tools", "[" + toolForecast + "]"}},
+		unlike: []edit{{"messages[0].tools", "[" + toolFerry + "]"}},
+		sent: []edit{{"messages", `[
+			{"role": "system", "content": "Answer in one short sentence.", "tools": [` +
+			toolForecast + `]},
+			{"role": "user", "content": "Who painted the harbour at dawn?"},
+			{"role": "assistant", "content": "Monet painted it at Le Havre."},
+			{"role": "system", "content": "", "tools": [` + toolFerry + `]},
+			{"role": "user", "content": "And in which museum does it hang?"}]`}}},
+
 	// parts of a tool's description that a prompt must show
 	{name: "the list of required parameters", by: "every client", base: "call", relation: Shown,
 		sent:  []edit{{"tools[0].function.parameters.required", `["hours"]`}},

@@ -238,7 +238,7 @@ func (j *judge) spelling(s sent.Spelling) []Fault {
 }
 
 // printed matches a part of content that is printed as a value.
-var printed = regexp.MustCompile(`['"]type['"]: ?['"]`)
+var printed = regexp.MustCompile(`['"]type['"]: ?['"](?:text|image|audio|video|input_)`)
 
 // takes reports whether the template takes the feature that a spelling is about.
 func (j *judge) takes(v *view.Server, s sent.Spelling, plain result) bool {
@@ -410,8 +410,8 @@ func turn(request ordered.Value, prompt string) string {
 	return rest
 }
 
-// texts returns the texts of a request: of its documents, and of its messages content, reasoning
-// and the values of arguments that are strings.
+// texts returns the texts of a request: of its documents, and of its messages content, reasoning,
+// the descriptions of tools that they bring, and the values of arguments that are strings.
 func texts(request ordered.Value) []string {
 	var all []string
 	add := func(v ordered.Value) {
@@ -427,6 +427,9 @@ func texts(request ordered.Value) []string {
 		add(m.At("content"))
 		for _, part := range m.At("content").Items() {
 			add(part.At("text"))
+		}
+		for _, t := range m.At("tools").Items() {
+			add(t.At("function", "description"))
 		}
 		for _, c := range m.At("tool_calls").Items() {
 			for _, a := range c.At("function", "arguments").Members() {

@@ -49,6 +49,15 @@ func TestJudge(t *testing.T) {
 			"{% for m in messages %}<|{{ m.role }}|>{% if m.content is string %}{{ m.content }}" +
 				"{% else %}{{ m.content[0].text }}{% endif %}<|end|>{% endfor %}",
 			"lost: instructions in two parts: transformers and llama.cpp"},
+		{"tools of the first message alone",
+			"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if loop.first and m.tools %}" +
+				"{{ m.tools | tojson }}{% endif %}<|end|>{% endfor %}",
+			"lost: tools of a system message between the turns: transformers, SGLang and mlx-lm"},
+		{"documents in place of instructions",
+			"{% for m in messages %}<|{{ m.role }}|>{{ m.content if m.role != 'system' or " +
+				"not documents }}<|end|>{% endfor %}" +
+				"{% for d in documents or [] %}{{ d.text }}{% endfor %}",
+			"lost: a document beside instructions: transformers and vLLM"},
 		{"an end that depends on tools",
 			"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if tools or loop.last %}" +
 				"<|end|>{% endif %}{% endfor %}",

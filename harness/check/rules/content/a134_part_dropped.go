@@ -1,6 +1,8 @@
 package content
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,27 +69,61 @@ var sorts = [...]string{"image", "video", "audio"}
 type marks struct {
 	s     *probe.Subject
 	none  string // for no part
+	plain string // the prompt without one
 	other string // for a part of a type that nobody knows
 }
 
 // of returns what is written for parts of a type, and the prompt; "" where they are lost, and false
 // where the template refuses them or does not write the texts in order.
 func (m marks) of(types ...string) (mark string, prompt probe.Rendering, ok bool) {
-	parts := []ordered.Value{chat.TextPart(ordered.Str("USERNEEDLE"))}
+	var parts []ordered.Value
 	for _, kind := range types {
-		parts = append(parts, ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)),
-			ordered.MemberOf(kind, ordered.ObjectOf(
-				ordered.MemberOf("url", ordered.Str("https://example.org/one"))))))
+		parts = append(parts, partOf(kind, kind, ordered.ObjectOf(ordered.MemberOf("url", link))))
 	}
-	parts = append(parts, chat.TextPart(ordered.Str("SECONDNEEDLE")))
+	return m.written(parts...)
+}
+
+// link is where the data of a part is.
+var link = ordered.Str("https://example.org/one")
+
+// partOf is a part of a type with one member.
+func partOf(kind, key string, value ordered.Value) ordered.Value {
+	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)),
+		ordered.MemberOf(key, value))
+}
+
+// written is [marks.of] for parts.
+func (m marks) written(parts ...ordered.Value) (mark string, prompt probe.Rendering, ok bool) {
+	parts = slices.Concat([]ordered.Value{chat.TextPart(ordered.Str("USERNEEDLE"))}, parts,
+		[]ordered.Value{chat.TextPart(ordered.Str("SECONDNEEDLE"))})
 	prompt, err := m.s.Raw(sample.Talk(sample.User.With("content", ordered.ArrayOf(parts...))),
 		false)
 	_, rest, begins := strings.Cut(prompt.Text, "USERNEEDLE")
 	mark, _, ends := strings.Cut(rest, "SECONDNEEDLE")
-	if mark == m.none || mark == m.other || strings.Contains(mark, `type"`) {
-		mark = "" // nothing is written for it, or a value is printed
+	if m.plain != "" && (mark == m.none || mark == m.other) {
+		mark = m.inserted(prompt.Text) // nothing is written for it, or elsewhere
+	}
+	if mark == m.other || strings.Contains(mark, `type"`) || strings.Contains(mark, "type'") {
+		mark = "" // it stands for parts that nobody knows, or a value is printed
 	}
 	return mark, prompt, err == nil && begins && ends
+}
+
+// inserted is the text that a prompt has and the one without a part has not; "" where they differ
+// otherwise.
+func (m marks) inserted(prompt string) string {
+	before := len(source.CommonPrefix(prompt, m.plain))
+	after := len(source.CommonSuffix(prompt[before:], m.plain[before:]))
+	if before+after < len(m.plain) || before+after == len(prompt) {
+		return ""
+	}
+	after = len(prompt) - after
+	for before > 0 && prompt[before-1] == prompt[after-1] && !strings.ContainsAny(
+		prompt[before:before+1], "<[{\n ") { // a bracket before it that comes after it, too
+		before, after = before-1, after-1
+	}
+	mark, _, _ := strings.Cut(strings.TrimSpace(prompt[before:after]), "\n") // a header may follow
+	return mark
 }
 
 // number matches a number within a mark.
@@ -100,7 +136,7 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 	if !ok {
 		return // other rules are about it
 	}
-	m.none = none
+	m.none, m.plain = none, plain.Text
 	if m.other, _, ok = m.of("unknown"); !ok || m.other == "" {
 		m.other = none
 	}
@@ -141,24 +177,77 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 		}
 		by[mark] = sort
 		m.everywhere(find, sort, mark)
+		m.shapes(find, sort, mark)
 	}
 }
 
-// everywhere looks for a part in two questions: one in the first, and two in the second.
+// shapes looks for a part that the template writes in one shape of its type, and loses in another
+// one that clients send.
+func (m marks) shapes(find probe.Finder, sort, mark string) {
+	var lost []string
+	var at probe.Where
+	for _, shape := range []struct {
+		by   string
+		part ordered.Value
+	}{
+		{"vLLM, SGLang", ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(sort)))},
+		{"transformers", partOf(sort, sort, link)},
+		{"transformers", partOf(sort, "url", link)},
+		{"transformers", partOf(sort, "path", ordered.Str("one.bin"))},
+		{"transformers", partOf(sort, "base64", ordered.Str("AAAA"))},
+		{"Anthropic", partOf(sort, "source", partOf("url", "url", link))},
+	} {
+		got, prompt, ok := m.written(shape.part)
+		if ok && got == "" && mark != "" {
+			lost = append(lost, fmt.Sprintf("%s (%s)", shape.part, shape.by))
+			at = prompt.Near("USERNEEDLE")
+		}
+	}
+	if len(lost) > 0 {
+		find(at, "a part of the type %s is written in one shape and lost in another\nlost: %s",
+			sort, strings.Join(lost, "\nlost: "))
+	}
+}
+
+// everywhere looks for parts in each turn that may have some: one in a first question and two in a
+// second, and two in a result. All are written, and each after what is said before it.
 func (m marks) everywhere(find probe.Finder, kind, mark string) {
 	part := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)))
-	say := func(text string, parts ...ordered.Value) ordered.Value {
-		return sample.User.With("content", ordered.ArrayOf(append(parts,
-			chat.TextPart(ordered.Str(text)))...))
+	say := func(message ordered.Value, parts ...ordered.Value) ordered.Value {
+		return message.With("content", ordered.ArrayOf(append(parts,
+			chat.TextPart(message.At("content")))...))
 	}
-	prompt, err := m.s.Raw(sample.Talk(say("USERNEEDLE", part), sample.Answer,
-		say("SECONDNEEDLE", part, part)), false)
 	mark = strings.TrimPrefix(mark, source.CommonPrefix(mark, m.other)) // where a text ends
 	mark = strings.TrimSuffix(mark, source.CommonSuffix(mark, m.other))
 	one := number.ReplaceAllString(strings.TrimSpace(mark), "0")
-	n := strings.Count(number.ReplaceAllString(prompt.Text, "0"), one)
-	if err == nil && n != 3 && one != "" && prompt.Has("USERNEEDLE") && prompt.Has("SECONDNEEDLE") {
-		find(prompt.Near("SECONDNEEDLE"), "of three %ss in two questions the prompt has %d: %q",
-			kind, n, one)
+	if one == "" {
+		return
+	}
+	second := sample.User.With("content", ordered.Str("SECONDNEEDLE"))
+	for _, c := range []struct {
+		what, before, in string
+		n                int
+		messages         []ordered.Value
+	}{
+		{"of three %ss in two questions", "", "SECONDNEEDLE", 3, sample.Talk(
+			say(sample.User, part), sample.Answer, say(second, part, part))},
+		{"of two %ss in the second question", "ANSWERNEEDLE", "SECONDNEEDLE", 2, sample.Talk(
+			sample.User, sample.Answer, say(second, part, part))},
+		{"of two %ss in a tool's result", "USERNEEDLE", "RESULTNEEDLE", 2, sample.Talk(
+			sample.User, sample.CallTurn, say(sample.Result, part, part))},
+	} {
+		prompt, err := m.s.Raw(c.messages, c.in == "RESULTNEEDLE")
+		text := number.ReplaceAllString(prompt.Text, "0")
+		n, before := strings.Count(text, one), strings.Index(text, c.before)
+		switch {
+		case err != nil || !prompt.Has(c.in) || !prompt.Has(cmp.Or(c.before, c.in)) ||
+			c.in == "RESULTNEEDLE" && n == 0: // other rules are about it
+		case n != c.n:
+			find(prompt.Near(c.in), c.what+" the prompt has %d: %q", kind, n, one)
+			return
+		case strings.Index(text, one) < before:
+			find(prompt.Of(c.in), c.what+" one stands before what is said earlier: %q", kind, one)
+			return
+		}
 	}
 }

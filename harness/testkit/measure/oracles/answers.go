@@ -45,10 +45,15 @@ func (p *pair) answer(learnt *engine.Template, most int) {
 
 // read has one message of a request written and read.
 func (p *pair) read(learnt *engine.Template, r chat.Request, at int) {
+	message, invalid := chat.ParseMessage(r.Messages[at])
 	// the package openai-harmony leaves reasoning out of a conversation's first answer, also where
 	// that is the one to be written
-	kwargs := ordered.ObjectOf(slices.Clone(r.Kwargs.Members())...)
-	r.Kwargs = kwargs.With("auto_drop_analysis", ordered.Boolean(false))
+	kwargs := ordered.ObjectOf(slices.Clone(r.Kwargs.Members())...).
+		With("auto_drop_analysis", ordered.Boolean(false))
+	if message.Reasoning != "" {
+		kwargs = kwargs.With("thinking", ordered.Boolean(true))
+	}
+	r.Kwargs = kwargs
 	asked, told := r, r
 	asked.Messages, asked.NoGeneration = r.Messages[:at], false
 	told.Messages, told.NoGeneration = r.Messages[:at+1], true
@@ -57,7 +62,6 @@ func (p *pair) read(learnt *engine.Template, r chat.Request, at int) {
 	if err == nil {
 		full, err = learnt.Render(told)
 	}
-	message, invalid := chat.ParseMessage(r.Messages[at])
 	if err != nil || invalid != nil {
 		p.answers.Refused++
 		return
