@@ -65,7 +65,7 @@ var policy = map[string][]string{
 	"capability": {"", "chat", "chattemplate", "format", "jinja/flow", "ordered", "source"},
 
 	// the room for servers: the messages between clients and servers
-	"wire": {"chat", "ordered"},
+	"wire": {"chat", "ordered", "schema"},
 
 	// the room beside it: model files, the Hub, model folders
 	"model":           {"", "model/gguf", "model/hub", "ordered", "source"},

@@ -31,21 +31,23 @@ const splitCount = 1000
 //
 // The first error sticks and is returned by [Builder.Grammar].
 type Builder struct {
-	rules   map[string][]Alternate // by name; nil while only declared
-	numbers map[string]int         // by name: the last number that made it unique
-	byText  map[string]string      // printed content -> name
-	values  map[valueKey]Element   // schemas that have their elements
-	untils  map[string]Element
-	shared  map[string]Element // the rules that all values use
-	parts   int                // put together so far
-	err     error
+	rules    map[string][]Alternate // by name; nil while only declared
+	numbers  map[string]int         // by name: the last number that made it unique
+	byText   map[string]string      // printed content -> name
+	values   map[valueKey]Element   // schemas that have their elements
+	patterns map[patternKey]Element // likewise rules of grammars of texts
+	untils   map[string]Element
+	shared   map[string]Element // the rules that all values use
+	parts    int                // put together so far
+	err      error
 }
 
 // NewBuilder returns an empty builder.
 func NewBuilder() *Builder {
 	return &Builder{rules: map[string][]Alternate{}, numbers: map[string]int{},
 		byText: map[string]string{}, values: map[valueKey]Element{},
-		untils: map[string]Element{}, shared: map[string]Element{}}
+		untils: map[string]Element{}, shared: map[string]Element{},
+		patterns: map[patternKey]Element{}}
 }
 
 func (b *Builder) fail(err error) Element {

@@ -1,6 +1,7 @@
 package gbnf
 
 import (
+	"fmt"
 	"html"
 	"slices"
 	"strings"
@@ -271,6 +272,8 @@ func (l *lowering) pattern(n *schema.Node, c coder) Element {
 		return c.class(complement(complement(ranges))) // without surrogates
 	case schema.OpRepeat:
 		return b.Repeat(l.pattern(n.Subs[0], c), n.Min, n.Max)
+	case schema.OpRule:
+		return l.patternRule(n, c)
 	}
 	parts := make([]Element, len(n.Subs))
 	for i, sub := range n.Subs {
@@ -280,6 +283,32 @@ func (l *lowering) pattern(n *schema.Node, c coder) Element {
 		return b.Alt(parts...)
 	}
 	return b.Seq(parts...)
+}
+
+// patternKey is a rule of a grammar of texts, and how its characters are written.
+type patternKey struct {
+	rule  *schema.Node
+	coder string
+}
+
+// patternRule matches the texts of a rule.
+func (l *lowering) patternRule(n *schema.Node, c coder) Element {
+	b := l.b
+	key := patternKey{n, fmt.Sprint(c.kind, c.quote, c.avoid)}
+	e, ok := b.patterns[key]
+	switch {
+	case ok:
+	case n.Recursive:
+		e = b.Declare(n.Name)
+		b.patterns[key] = e
+		b.Define(e, l.pattern(n.Subs[0], c))
+	default:
+		if e = l.pattern(n.Subs[0], c); weight(e) > inlineWeight {
+			e = b.Rule(n.Name, e)
+		}
+		b.patterns[key] = e
+	}
+	return e
 }
 
 // maxKey bounds how many characters of a declared key are told apart from an additional one; a

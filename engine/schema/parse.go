@@ -238,6 +238,13 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 			kw.patterns = append(kw.patterns, p)
 		}
 		kw.about |= String
+	case LarkKeyword:
+		p, err := ParseLark(v.Text())
+		if err != nil {
+			fail(here(), "the grammar: %v", err)
+		}
+		kw.patterns = append(kw.patterns, p)
+		kw.about |= String
 	case "format":
 		if text, ok := formats[v.Text()]; ok {
 			p, _ := ParsePattern(text) // the table is ours

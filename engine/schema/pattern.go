@@ -19,14 +19,17 @@ const (
 	OpAlt              // one of Subs
 	OpClass            // one character in Ranges
 	OpRepeat           // Subs[0], Min to Max times; Max is -1 without a bound
+	OpRule             // Subs[0], which may have the same node in it
 )
 
-// Node is one part of a pattern.
+// Node is one part of a pattern. A rule of a grammar is one node wherever it is named.
 type Node struct {
-	Op       Op
-	Subs     []*Node
-	Ranges   []CharRange // sorted, not touching
-	Min, Max int
+	Op        Op
+	Subs      []*Node
+	Ranges    []CharRange // sorted, not touching
+	Min, Max  int
+	Name      string // of a rule
+	Recursive bool   // the rule names itself, by way of others at least
 }
 
 // CharRange is the characters from Lo to Hi, both included.
@@ -34,8 +37,8 @@ type CharRange struct {
 	Lo, Hi rune
 }
 
-// Pattern is a regular expression in the regular subset of ECMA 262. Root matches the whole string:
-// where the expression is not anchored, it begins or ends with any text.
+// Pattern is a regular expression in the regular subset of ECMA 262, or a grammar ([ParseLark]). Root
+// matches the whole string: where an expression is not anchored, it begins or ends with any text.
 type Pattern struct {
 	Text string
 	Root *Node
@@ -602,6 +605,29 @@ func (p *Pattern) Match(s string) (bool, error) {
 type patternMatch struct {
 	text  []rune
 	steps int
+	rules map[ruleAt][]bool
+}
+
+// ruleAt is a rule that is tried at a place.
+type ruleAt struct {
+	rule *Node
+	at   int
+}
+
+// rule is match for a rule at one place, where it is tried once.
+func (m *patternMatch) rule(n *Node, at int) []bool {
+	key := ruleAt{n, at}
+	to, known := m.rules[key]
+	if !known {
+		from := make([]bool, len(m.text)+1)
+		from[at] = true
+		if m.rules == nil {
+			m.rules = map[ruleAt][]bool{}
+		}
+		to = m.match(n.Subs[0], from)
+		m.rules[key] = to
+	}
+	return to
 }
 
 func (m *patternMatch) match(n *Node, from []bool) []bool {
@@ -628,6 +654,14 @@ func (m *patternMatch) match(n *Node, from []bool) []bool {
 		to := make([]bool, len(from))
 		for _, sub := range n.Subs {
 			merge(to, m.match(sub, from))
+		}
+		return to
+	case OpRule:
+		to := make([]bool, len(from))
+		for i, ok := range from {
+			if ok {
+				merge(to, m.rule(n, i))
+			}
 		}
 		return to
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/schema"
 )
 
 // A blockKind is the kind of a part of an answer.
@@ -262,13 +263,10 @@ func arguments(input string) string {
 	return ordered.ObjectOf(text(inputKey, input)).String()
 }
 
-// freeTool returns the function as which a template sees a custom tool. The pattern constrains the
-// text; "" for any.
-func freeTool(name, description, pattern string) ordered.Value {
-	input := typed("string")
-	if pattern != "" {
-		input = input.With("pattern", ordered.Str("^(?:"+pattern+")$"))
-	}
+// freeTool returns the function as which a template sees a custom tool. Members of its input's
+// schema constrain the text.
+func freeTool(name, description string, constraint ...ordered.Member) ordered.Value {
+	input := typed("string", constraint...)
 	return chat.ToolOf(name, description, typed("object",
 		ordered.MemberOf("properties", ordered.ObjectOf(ordered.MemberOf(inputKey, input))),
 		ordered.MemberOf("required", ordered.ArrayOf(ordered.Str(inputKey)))))
@@ -281,7 +279,7 @@ func customTool(v ordered.Value, path string) (name string, tool ordered.Value, 
 	if n.Kind() != ordered.String || n.Text() == "" {
 		return "", tool, false, expected(path+".name", "a name", n)
 	}
-	pattern := ""
+	var constraint []ordered.Member
 	format := v.At("format")
 	switch format.At("type").Text() {
 	case "", "text":
@@ -292,14 +290,16 @@ func customTool(v ordered.Value, path string) (name string, tool ordered.Value, 
 			g = format
 		}
 		definition := g.At("definition")
-		if pattern = definition.Text(); definition.Kind() != ordered.String || pattern == "" {
+		text := definition.Text()
+		if definition.Kind() != ordered.String || text == "" {
 			return "", tool, false, expected(path+".format.definition", "a grammar", definition)
 		}
 		switch syntax := g.At("syntax"); syntax.Text() {
 		case "regex":
+			constraint = []ordered.Member{ordered.MemberOf("pattern", ordered.Str("^(?:"+text+")$"))}
 		case "lark":
-			var err error
-			if pattern, err = larkPattern(pattern); err != nil {
+			constraint = []ordered.Member{ordered.MemberOf(schema.LarkKeyword, definition)}
+			if _, err := schema.ParseLark(text); err != nil {
 				return "", tool, false, unsupported(path+".format.definition",
 					"the grammar: "+err.Error())
 			}
@@ -310,5 +310,6 @@ func customTool(v ordered.Value, path string) (name string, tool ordered.Value, 
 		return "", tool, false, expected(path+".format.type", `"text" or "grammar"`,
 			format.At("type"))
 	}
-	return n.Text(), freeTool(n.Text(), v.At("description").Text(), pattern), pattern != "", nil
+	return n.Text(), freeTool(n.Text(), v.At("description").Text(), constraint...),
+		len(constraint) > 0, nil
 }
