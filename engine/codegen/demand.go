@@ -178,7 +178,7 @@ func (d *demand) freeSpace(s string) string {
 
 // preserved returns all markers, which a tokeniser must not cut.
 func (t *turn) preserved() []string {
-	texts := either(t.parts(), literals(t.endTexts())).all()
+	texts := either(t.parts(), literals(t.endTexts())).all(nil)
 	for _, s := range t.calls {
 		texts = append(texts, s.Body.Codec.Quote)
 	}

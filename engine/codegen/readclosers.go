@@ -48,7 +48,7 @@ func (r closerReader) lone(m string, x text) peg.Choice {
 func (r closerReader) edge() peg.Pattern {
 	alts := peg.Choice{peg.End{}}
 	markers := either(r.t.anyCall(), literals(r.t.strays(false)), r.t.thinking(), r.t.answering())
-	for _, m := range append(markers.all(), r.t.endTexts()...) {
+	for _, m := range append(markers.all(nil), r.t.endTexts()...) {
 		alts = append(append(alts, r.lit(m)), stub(m)...)
 	}
 	return alts
@@ -92,7 +92,7 @@ func (r closerReader) foreignToken() peg.Pattern {
 // noMarker matches nothing, where no token of the format stands.
 func (r closerReader) noMarker() peg.Pattern {
 	var known peg.Choice
-	for _, text := range append(r.t.parts().all(), r.t.endTexts()...) {
+	for _, text := range append(r.t.parts().all(nil), r.t.endTexts()...) {
 		if strings.HasPrefix(strings.TrimPrefix(text, TokenMark), tokenOpen) {
 			known = append(known, r.lit(text))
 		}

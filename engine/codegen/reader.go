@@ -70,11 +70,15 @@ func (r *reader) keptOpener(begun string) peg.Choice {
 
 // lit matches the text of a marker, which has no white space at its edges.
 func (r *reader) lit(text string) peg.Pattern {
-	ways := each(variants(text), func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
-	if len(ways) == 1 {
-		return ways[0]
+	p := r.lits[text]
+	if p == nil {
+		ways := each(variants(text), func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
+		if p = peg.Choice(ways); len(ways) == 1 {
+			p = ways[0]
+		}
+		r.lits[text] = p
 	}
-	return peg.Choice(ways)
+	return p
 }
 
 // marker matches a marker with the white space beside it.

@@ -37,39 +37,31 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
-// first returns the literals with which a shape can begin, in order, and reports whether it may be
-// empty.
-func (s shape) first() (texts []string, empty bool) {
-	add := func(list []string) {
-		for _, t := range list {
-			if !slices.Contains(texts, t) {
-				texts = append(texts, t)
-			}
-		}
-	}
+// first returns the literals with which a shape can begin, in order, each once, after those in
+// texts, and reports whether it may be empty.
+func (s shape) first(texts []string) (all []string, empty bool) {
 	switch s.kind {
 	case shapeLiteral:
-		if s.text == "" {
-			return nil, true
-		}
-		return []string{s.text}, false
+		return s.all(texts), s.text == ""
 	case shapeSlot:
-		return s.words, false
+		for _, word := range s.words {
+			texts = literal(word).all(texts)
+		}
+		return texts, false
 	case shapeMaybe:
-		texts, _ = s.parts[0].first()
+		texts, _ = s.parts[0].first(texts)
 		return texts, true
 	case shapeRow:
 		for _, part := range s.parts {
-			list, empty := part.first()
-			if add(list); !empty {
+			if texts, empty = part.first(texts); !empty {
 				return texts, false
 			}
 		}
 		return texts, true
 	}
 	for _, part := range s.parts {
-		list, none := part.first()
-		add(list)
+		var none bool
+		texts, none = part.first(texts)
 		empty = empty || none
 	}
 	return texts, empty
@@ -77,21 +69,17 @@ func (s shape) first() (texts []string, empty bool) {
 
 // firsts is first without the report.
 func (s shape) firsts() []string {
-	texts, _ := s.first()
+	texts, _ := s.first(nil)
 	return texts
 }
 
-// all returns the literals in a shape.
-func (s shape) all() (texts []string) {
-	if s.kind == shapeLiteral && s.text != "" {
-		return []string{s.text}
+// all returns the literals in a shape, each once, after those in texts.
+func (s shape) all(texts []string) []string {
+	if s.kind == shapeLiteral && s.text != "" && !slices.Contains(texts, s.text) {
+		return append(texts, s.text)
 	}
 	for _, part := range s.parts {
-		for _, t := range part.all() {
-			if !slices.Contains(texts, t) {
-				texts = append(texts, t)
-			}
-		}
+		texts = part.all(texts)
 	}
 	return texts
 }
@@ -101,7 +89,7 @@ func (s shape) all() (texts []string) {
 func (s shape) closing() (texts []string) {
 	if s.kind == shapeRow {
 		for i := len(s.parts) - 1; i >= 0 && !s.parts[i].holds(); i-- {
-			texts = append(s.parts[i].all(), texts...)
+			texts = append(s.parts[i].all(nil), texts...)
 		}
 	}
 	for _, part := range s.parts {

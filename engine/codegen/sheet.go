@@ -15,6 +15,7 @@ type sheet struct {
 	rules  []peg.Rule
 	under  map[string]peg.Pattern // references to the rules of the sheet before
 	known  map[string]peg.Pattern // and to its own
+	lits   map[string]peg.Pattern // of texts of markers
 	marks  table[MarkInfo]
 	values table[ValueInfo]
 	nested table[*schema.Schema] // whose values are spelled as entries and items
@@ -24,14 +25,15 @@ type sheet struct {
 }
 
 func newSheet(t *turn) *sheet {
-	return &sheet{free: t.on(FreeSpace), known: map[string]peg.Pattern{}}
+	return &sheet{free: t.on(FreeSpace), known: map[string]peg.Pattern{},
+		lits: map[string]peg.Pattern{}}
 }
 
 // extend returns a sheet that goes on where one ends. The one stays as it is, and others may go on
 // from it.
 func (s *sheet) extend() *sheet {
 	return &sheet{free: s.free, under: s.known, known: map[string]peg.Pattern{},
-		marks: s.marks.extend(), values: s.values.extend()}
+		lits: map[string]peg.Pattern{}, marks: s.marks.extend(), values: s.values.extend()}
 }
 
 // table numbers things as they come.

@@ -147,7 +147,7 @@ func (t *turn) stopTexts() []string {
 	for _, r := range t.f.Routes {
 		markers = append(markers, literal(r.Start.Text))
 	}
-	texts := either(append(markers, t.thinking(), t.answering())...).all()
+	texts := either(append(markers, t.thinking(), t.answering())...).all(nil)
 	return slices.DeleteFunc(t.endTexts(), func(end string) bool {
 		return slices.ContainsFunc(texts, func(m string) bool { return strings.HasPrefix(m, end) })
 	})
@@ -341,7 +341,7 @@ func (t *turn) routeTexts() []string {
 func (t *turn) headTexts() []string {
 	return either(either(each(t.f.Routes,
 		func(r format.Route) shape { return row(each(r.Head, partShape)...) })...),
-		literals(t.routeTexts()), literals(t.endTexts())).all()
+		literals(t.routeTexts()), literals(t.endTexts())).all(nil)
 }
 
 // request is a turn and the tools that a request has for it.

@@ -130,7 +130,7 @@ func (w *routeWriter) routeText(k int) peg.Pattern {
 	}
 	var heads []string
 	for _, text := range either(each(w.f.Routes,
-		func(r format.Route) shape { return row(each(r.Head, partShape)...) })...).all() {
+		func(r format.Route) shape { return row(each(r.Head, partShape)...) })...).all(nil) {
 		if distinctive(text) { // text that belongs into a head is not shown
 			heads = append(heads, text)
 		}

@@ -1,6 +1,7 @@
 package gbnf
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,23 +42,20 @@ func (b *Builder) until(markers []string, lo, hi int) Element {
 		b.untils[key] = b.until(markers, 0, Unlimited)
 		return b.untils[key]
 	}
-	// refs[s][n] is the rule for state s after n characters, counted up to top.
-	refs := make([][]Element, len(ac.states))
-	for s := range ac.states {
-		refs[s] = make([]Element, top+1)
-	}
-	type place struct{ state, count int }
-	var order []place
+	// refs[s*(top+1)+n] is the rule for state s after n characters, counted up to top.
+	refs := make([]Element, len(ac.states)*(top+1))
+	var order []int // of refs
 	visit := func(s, n int) Element {
-		if refs[s][n].Kind == Never {
-			refs[s][n] = b.Declare("text")
-			order = append(order, place{s, n})
+		ref := &refs[s*(top+1)+n]
+		if ref.Kind == Never {
+			*ref = b.Declare("text")
+			order = append(order, s*(top+1)+n)
 		}
-		return refs[s][n]
+		return *ref
 	}
 	start := visit(0, 0)
 	for i := 0; i < len(order) && b.err == nil; i++ {
-		s, n := order[i].state, order[i].count
+		s, n := order[i]/(top+1), order[i]%(top+1)
 		var alts []Alternate // no two alike: each leads to another state
 		if n < top || hi == Unlimited {
 			next := min(n+1, top)
@@ -73,7 +71,7 @@ func (b *Builder) until(markers []string, lo, hi int) Element {
 		if n >= lo {
 			alts = append(alts, Alternate{})
 		}
-		b.Define(refs[s][n], b.counted(Element{Kind: Group, Alts: alts}, 3*len(alts)))
+		b.Define(refs[order[i]], b.counted(Element{Kind: Group, Alts: alts}, 3*len(alts)))
 	}
 	b.untils[key] = start
 	return start
@@ -123,7 +121,7 @@ func (b *Builder) walk(ac *automaton, part bool) Element {
 				case ac.states[t.to].found, part && (t.to == 0 || !isSpace(t.ranges[0].Lo)):
 				case t.to == 0:
 					choices = append(choices, first)
-				case ac.states[s].next[t.ranges[0].Lo] == t.to:
+				case ac.states[s].to(t.ranges[0].Lo) == t.to:
 					choices = append(choices, b.Seq(first, rests[t.to]))
 				case round > 0:
 					choices = append(choices, b.Seq(first, fewer[t.to]))
@@ -146,36 +144,55 @@ type automaton struct {
 }
 
 type acState struct {
-	next  map[rune]int
+	next  []arc // by their characters
 	fail  int
-	found bool // a marker ends here
+	found bool         // a marker ends here
+	leads []transition // where it leads; nil: not asked yet
+}
+
+// arc leads to a state that one more character of a marker reaches.
+type arc struct {
+	r  rune
+	to int
+}
+
+// find returns the place of a character among the arcs of a state.
+func (s *acState) find(r rune) (int, bool) {
+	return slices.BinarySearchFunc(s.next, r, func(a arc, r rune) int { return cmp.Compare(a.r, r) })
+}
+
+// to returns the state to which a character's arc leads; 0: it has none.
+func (s *acState) to(r rune) int {
+	if i, ok := s.find(r); ok {
+		return s.next[i].to
+	}
+	return 0
 }
 
 func newAutomaton(markers []string) *automaton {
-	ac := &automaton{states: []acState{{next: map[rune]int{}}}}
+	ac := &automaton{states: make([]acState, 1)}
 	for _, m := range markers {
 		s := 0
 		for _, r := range m {
-			to, ok := ac.states[s].next[r]
+			i, ok := ac.states[s].find(r)
 			if !ok {
-				to = len(ac.states)
-				ac.states = append(ac.states, acState{next: map[rune]int{}})
-				ac.states[s].next[r] = to
+				ac.states[s].next = slices.Insert(ac.states[s].next, i, arc{r, len(ac.states)})
+				ac.states = append(ac.states, acState{})
 			}
-			s = to
+			s = ac.states[s].next[i].to
 		}
 		ac.states[s].found = true
 	}
 	queue := []int{0}
-	for len(queue) > 0 {
-		s := queue[0]
-		queue = queue[1:]
-		for r, to := range ac.states[s].next {
+	for i := 0; i < len(queue); i++ {
+		s := queue[i]
+		for _, a := range ac.states[s].next {
+			to := &ac.states[a.to]
 			if s != 0 {
-				ac.states[to].fail = ac.step(ac.states[s].fail, r)
-				ac.states[to].found = ac.states[to].found || ac.states[ac.states[to].fail].found
+				to.fail = ac.step(ac.states[s].fail, a.r)
+				to.found = to.found || ac.states[to.fail].found
 			}
-			queue = append(queue, to)
+			queue = append(queue, a.to)
 		}
 	}
 	return ac
@@ -183,11 +200,8 @@ func newAutomaton(markers []string) *automaton {
 
 func (ac *automaton) step(s int, r rune) int {
 	for {
-		if to, ok := ac.states[s].next[r]; ok {
+		if to := ac.states[s].to(r); to != 0 || s == 0 {
 			return to
-		}
-		if s == 0 {
-			return 0
 		}
 		s = ac.states[s].fail
 	}
@@ -202,10 +216,13 @@ type transition struct {
 
 // transitions returns where a state leads, the way back to the start (all other characters) last.
 func (ac *automaton) transitions(s int) []transition {
+	if leads := ac.states[s].leads; leads != nil {
+		return leads
+	}
 	var special []rune // characters that may lead elsewhere than to the start
 	for at := s; ; at = ac.states[at].fail {
-		for r := range ac.states[at].next {
-			special = append(special, r)
+		for _, a := range ac.states[at].next {
+			special = append(special, a.r)
 		}
 		if at == 0 {
 			break
@@ -228,5 +245,6 @@ func (ac *automaton) transitions(s int) []transition {
 		}
 		out[i].ranges = append(out[i].ranges, Range{r, r})
 	}
-	return append(out, transition{to: 0, ranges: away, negated: true})
+	ac.states[s].leads = append(out, transition{to: 0, ranges: away, negated: true})
+	return ac.states[s].leads
 }
