@@ -62,7 +62,8 @@ var policy = map[string][]string{
 		"jinja", "internal/observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
 
-	"capability": {"", "chat", "chattemplate", "format", "jinja/flow", "ordered", "source"},
+	"capability": {"", "caps", "chat", "chattemplate", "format", "internal/observe", "jinja/flow",
+		"ordered", "source"},
 
 	// the room for servers: the messages between clients and servers
 	"wire": {"chat", "ordered", "schema"},
