@@ -248,7 +248,8 @@ func subset(e *eval, a, b Value) (bool, error) {
 func contains(e *eval, container, item Value) (bool, error) {
 	if e.dialect != nil && (container.kind == Undefined || item.kind == Undefined) {
 		if container.kind != Undefined {
-			return false, undefinedError(item)
+			return false, errf(UndefinedError, "%s, and the engine's Jinja looks for it in nothing",
+				undefinedMessage(item))
 		}
 		return false, nil
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Dialect is Jinja as an engine's own interpreter has it, that of llama.cpp and its likes, where it
-// is not Jinja2 (E37). Filters and methods are one table by kind. What is undefined has undefined
+// is not Jinja2 (E33). Filters and methods are one table by kind. What is undefined has undefined
 // members, and is nothing in a sum with a text; any other value is printed there; it is in no list. A
 // list is printed as its items, an object and None not at all. A loop does not go through a text, and its variables live on from one round to the next. A macro
 // takes arguments by their number: the last parameters alone have defaults.

@@ -14,7 +14,7 @@ type eval struct {
 	*memory
 	mutable    bool             // lists and dicts may be changed (E1)
 	forbids    uint8            // the newest prohibition of methods that holds, see Mode.forbids
-	dialect    *Dialect         // nil: Jinja2's (E37)
+	dialect    *Dialect         // nil: Jinja2's (E33)
 	autoescape bool             // an {% autoescape true %} block is being rendered
 	origins    bool             // values carry their provenance (E3); needed for trace
 	trace      *recorder        // nil: off (E4)

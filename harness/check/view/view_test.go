@@ -1,10 +1,12 @@
 package view_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/check/view"
 )
@@ -101,6 +103,52 @@ func TestRefused(t *testing.T) {
 		}
 		if _, err := named(t, "transformers").Serve(template(t, false)).Input(v); err != nil {
 			t.Errorf("transformers refuses %s", request)
+		}
+	}
+}
+
+// TestLlamaPrompts has what llama.cpp 0.5.0 makes of requests, as its own code gave it.
+func TestLlamaPrompts(t *testing.T) {
+	const ask = "{% if add_generation_prompt %}|a|{% endif %}"
+	const hi = `{"role": "user", "content": "hi"}`
+	for _, test := range []struct{ template, messages, want, fails string }{
+		{"{% for m in messages %}{{ m.x.y }}{{ m.x + m.content }}{% endfor %}", hi, "hi", ""},
+		{"{{ messages[0].x in ['a'] }}", hi, "", "'x'"},
+		{"{{ messages[0].content.rfind('h') }}", hi, "", "rfind"},
+		{"{{ x | tojson }}", hi, "", "no filter 'tojson'"},
+		{"{{ dict(a=1) | tojson }}", hi, "", "dict"},
+		{"{% raw %}{{ a }}{% endraw %}", hi, "", "no raw"},
+		{"{% macro f(a, b) %}{{ a }}{% endmacro %}{{ f(1) }}", hi, "", "'b' of 'f'"},
+		{"{% macro f(a, b=1, c=2) %}{{ a }}{{ b }}{{ c }}{% endmacro %}{{ f(0, c=3) }}", hi, "02", ""},
+		{"{% for i in [1, 2] %}{{ v }}{% set v = i %}{% endfor %}", hi, "1", ""},
+		{"{% for i in [1, 2] %}a{% if i == 1 %}b{% continue %}{% endif %}{% endfor %}", hi, "aa", ""},
+		{"{{ [1, {'a': 2}, 'b'] }}{{ none }}{{ '' ~ [1] }}", hi, "1b[1]", ""},
+		{"{{ '%s' | format(1) }}{{ '<' | safe ~ '>' }}", hi, "%s<>", ""},
+		{"{% for c in messages[0].content %}{{ c.text }}{% endfor %}", hi, "hi", ""},
+		{"{{ messages[0].content }}", `{"role": "user", "content": [{"type": "text", "text": "a"}, ` +
+			`{"type": "text", "text": "b"}]}`, "a\nb", ""},
+		{"{{ messages[0].content }}" + ask, hi + `, {"role": "assistant", "content": "A"}`,
+			"hi|a|A", ""},
+		{"{{ messages[0].content }}{% if add_generation_prompt %}<a>{% else %}</s>{% endif %}",
+			hi + `, {"role": "assistant", "content": "A"}`, "hi</s>a>A", ""},
+		{"{% for m in messages %}{% if m.reasoning_content %}<think>{{ m.reasoning_content }}" +
+			"</think>{% endif %}{{ m.content }}{% endfor %}" + ask,
+			hi + `, {"role": "assistant", "content": "A"}`, "hi|a|<think></think>A", ""},
+		{"{{ enable_thinking }}", hi, "False", ""},
+		{"{{ messages[0].content }}{% if not enable_thinking %}<think></think>{% endif %}", hi,
+			"hi", ""},
+	} {
+		of, err := chattemplate.Compile(t.Context(), source.New("test", test.template), "<s>",
+			"</s>", subject.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := ordered.MustParse(`{"messages": [` + test.messages +
+			`], "add_generation_prompt": true}`)
+		_, got, err := view.RenderNamed("llama.cpp", of, request)
+		if (err != nil) != (test.fails != "") ||
+			err != nil && !strings.Contains(err.Error(), test.fails) || got != test.want {
+			t.Errorf("%s: got %q, %v; want %q, %s", test.template, got, err, test.want, test.fails)
 		}
 	}
 }
