@@ -105,7 +105,7 @@ func fresh(again, results []rule.Result, hidden []stretch) []rule.Result {
 
 // ofProof reports whether a result is about the format that a template shows.
 func ofProof(r rule.Result) bool {
-	return r.Group != probe.GroupCompile && r.Group != probe.GroupLint
+	return r.Group != probe.GroupCompile && r.Group != rule.Lint
 }
 
 // settle takes the reasons why rules could not be judged out of the results of those that another

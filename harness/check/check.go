@@ -57,7 +57,7 @@ func inOrder(rules []*probe.Rule) []*probe.Rule {
 // Groups returns the groups in the order of the columns.
 func Groups() []string {
 	return []string{probe.GroupCompile, probe.GroupVerify, probe.GroupStream, probe.GroupLeak,
-		probe.GroupGrammar, probe.GroupLint}
+		probe.GroupGrammar, rule.Lint}
 }
 
 // Rules returns the declarations of all rules, in the order of their ids.

@@ -1,13 +1,10 @@
 package probe
 
-import ()
-
-// The groups of rules.
+// The groups of rules; all others are of [rule.Lint].
 const (
 	GroupCompile = "compile" // it compiles and renders
 	GroupVerify  = "verify"  // the analysis holds in a round trip
 	GroupStream  = "stream"  // streaming equals non-streaming, and the delta protocol is kept
 	GroupLeak    = "leak"    // no marker leaks
 	GroupGrammar = "grammar" // grammar and parser agree
-	GroupLint    = "lint"    // everything else
 )

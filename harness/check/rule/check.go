@@ -1,17 +1,21 @@
 package rule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 )
 
+// Lint is the group of the rules that no other one has.
+const Lint = "lint"
+
 // Check is a rule with the function that looks for its fault in a subject of the type S, where At
 // is a place in that.
 type Check[S, At any] struct {
 	Rule
-	Group string // a column of the matrix
+	Group string // a column of the matrix; "": [Lint]
 	// Supersedes are the ids of rules that stay silent where this one finds something: they would
 	// report the same cause again.
 	Supersedes []string
@@ -173,7 +177,7 @@ func (r *Runner[S, At]) results(c *Check[S, At], all []Fault[At], crash string) 
 	if crash != "" {
 		found.Add(Place{File: r.Scope.File}, crash)
 	}
-	return c.Rule.Results(Result{Suite: r.Scope.Suite, Group: c.Group,
+	return c.Rule.Results(Result{Suite: r.Scope.Suite, Group: cmp.Or(c.Group, Lint),
 		Place: Place{File: r.Scope.File}}, &found)
 }
 

@@ -31,8 +31,7 @@ var %[2]s = &probe.Rule{
 		Damage: "TODO: what happens to whom.",
 		Fix:    "TODO: the remedy.",
 	},
-	Group: probe.GroupLint,
-	Find:  find%[2]s,
+	Find: find%[2]s,
 }
 
 // find%[2]s looks for TODO.

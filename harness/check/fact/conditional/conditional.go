@@ -337,9 +337,6 @@ func explained(features []feature, in set, n int) []string {
 
 // CheckHangs reports the lines that stand in some prompts for no reason.
 func CheckHangs(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	h := All.Of(s)
 	var found []Line
 	for _, l := range h.lines {
@@ -437,9 +434,6 @@ func (h *Table) twins(l Line) (with, without *prompts.Prompt) {
 
 // CheckSwitched reports the lines that hang on variables.
 func CheckSwitched(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	h := All.Of(s)
 	by := map[string][]Line{}
 	for _, l := range h.lines {

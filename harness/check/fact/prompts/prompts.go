@@ -55,6 +55,15 @@ func Heard(s *probe.Subject, find probe.Finder, kinds ...conversation.Kind) bool
 	return why == nil
 }
 
+// IfHeard returns the function of a rule that is judged where some conversation rendered.
+func IfHeard(check func(*probe.Subject, probe.Finder)) func(*probe.Subject, probe.Finder) {
+	return func(s *probe.Subject, find probe.Finder) {
+		if Heard(s, find) {
+			check(s, find)
+		}
+	}
+}
+
 // talk is a conversation of the grammar as the template writes it, fitted as the engine fits it.
 type Prompt struct {
 	conversation.Conversation

@@ -18,8 +18,7 @@ var ValuesRunTogether = &probe.Rule{
 			"and two calls as one.",
 		Fix: "Write a separator between the two: a line feed, a comma or a marker.",
 	},
-	Group: probe.GroupLint,
-	Find:  findValuesRunTogether,
+	Find: findValuesRunTogether,
 }
 
 // findValuesRunTogether looks at the joints of all entries; one finding for each place.

@@ -17,8 +17,7 @@ var BlankStart = &probe.Rule{
 		Fix: "Let the blocks before the first text eat the white space after them: " +
 			"write -%} at their ends.",
 	},
-	Group: probe.GroupLint,
-	Find:  findBlankStart,
+	Find: findBlankStart,
 }
 
 func findBlankStart(s *probe.Subject, find probe.Finder) {

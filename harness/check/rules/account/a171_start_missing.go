@@ -16,7 +16,6 @@ var StartMissing = &probe.Rule{
 			"every conversation of the training began.",
 		Fix: "Write the marker before the first branch, or in each of its branches.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A125"},
 	Find:     findStartMissing,
 }

@@ -16,8 +16,7 @@ var MarkerSpeltTwice = &probe.Rule{
 			"is taken apart as plain text, and the model does not see where a turn begins.",
 		Fix: "Write the marker everywhere as the tokeniser has it.",
 	},
-	Group: probe.GroupLint,
-	Find:  findMarkerSpeltTwice,
+	Find: findMarkerSpeltTwice,
 }
 
 func findMarkerSpeltTwice(s *probe.Subject, find probe.Finder) {

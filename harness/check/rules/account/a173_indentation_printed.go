@@ -17,8 +17,7 @@ var IndentationPrinted = &probe.Rule{
 			"every prompt costs tokens for them.",
 		Fix: "Let the blocks eat the white space around them: write {%- and {{-.",
 	},
-	Group: probe.GroupLint,
-	Find:  findIndentationPrinted,
+	Find: findIndentationPrinted,
 }
 
 func findIndentationPrinted(s *probe.Subject, find probe.Finder) {

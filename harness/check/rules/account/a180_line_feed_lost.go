@@ -19,8 +19,7 @@ var LineFeedLost = &probe.Rule{
 		Fix: "Write the line feed in this place, too, or nowhere; look for a minus sign in a " +
 			"tag, and for loop.first where there is a text before the loop.",
 	},
-	Group: probe.GroupLint,
-	Find:  findLineFeedLost,
+	Find: findLineFeedLost,
 }
 
 func findLineFeedLost(s *probe.Subject, find probe.Finder) {

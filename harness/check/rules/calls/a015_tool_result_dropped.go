@@ -18,8 +18,7 @@ var ToolResultDropped = &probe.Rule{
 		Damage: "The model calls the tool again and again, or makes the result up.",
 		Fix:    "Write the content of messages with the role tool.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkResult,
+	Find: checkResult,
 }
 
 func checkResult(s *probe.Subject, find probe.Finder) {

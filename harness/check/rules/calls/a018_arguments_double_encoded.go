@@ -16,8 +16,7 @@ var ArgumentsDoubleEncoded = &probe.Rule{
 		Damage: "The model sees \"{\\\"city\\\": ...}\" in its history and answers in kind.",
 		Fix:    "Print arguments with tojson only if they are not a string.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkStringArguments,
+	Find: checkStringArguments,
 }
 
 func checkStringArguments(s *probe.Subject, find probe.Finder) {

@@ -18,7 +18,6 @@ var CallDropped = &probe.Rule{
 		Damage: "Agents that call tools in parallel lose calls, or get an error.",
 		Fix:    "Write all calls in a loop.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A165"},
 	Find:       checkCalls,
 }

@@ -14,8 +14,7 @@ var CallIDDropped = &probe.Rule{
 		Damage: "With several calls the model cannot tell which result belongs to which.",
 		Fix:    "Write the id with the call and with the result, if the model was trained so.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkIDs,
+	Find: checkIDs,
 }
 
 func checkIDs(s *probe.Subject, find probe.Finder) {

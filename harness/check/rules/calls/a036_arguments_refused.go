@@ -17,8 +17,7 @@ var ArgumentsRefused = &probe.Rule{
 			"one.",
 		Fix: "Ask {% if arguments is string %} and serve both.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkArgumentForms,
+	Find: checkArgumentForms,
 }
 
 func checkArgumentForms(s *probe.Subject, find probe.Finder) {

@@ -25,8 +25,7 @@ var CallLost = &probe.Rule{
 		Fix: "Write the calls of a message whatever its content is: null, absent, an empty " +
 			"string, a text.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkCallsWritten,
+	Find: checkCallsWritten,
 }
 
 func checkCallsWritten(s *probe.Subject, find probe.Finder) {

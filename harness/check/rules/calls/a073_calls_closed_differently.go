@@ -20,8 +20,7 @@ var CallsClosedDifferently = &probe.Rule{
 			"learns to close it.",
 		Fix: "Close the section after the loop over the calls.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkCallsClosed,
+	Find: checkCallsClosed,
 }
 
 func checkCallsClosed(s *probe.Subject, find probe.Finder) {

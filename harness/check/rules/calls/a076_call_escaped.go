@@ -18,8 +18,7 @@ var CallEscaped = &probe.Rule{
 		Fix: "Mark nothing as safe: jinja2 escapes all text that is joined with such a value, " +
 			"the template's own as well.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkEscapedCalls,
+	Find: checkEscapedCalls,
 }
 
 // checkEscapedCalls compares the two forms of arguments: entities that only objects bring are no

@@ -20,7 +20,6 @@ var CallsJoined = &probe.Rule{
 			"third.",
 		Fix: "Write the separator before every call but the first.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A180"},
 	Find:       checkJoined,
 }

@@ -16,8 +16,7 @@ var ResultAsQuestion = &probe.Rule{
 		Damage: "The model cannot tell a web page that a tool read from its user's wishes.",
 		Fix:    "Give results a role or a marker of their own.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkResultRole,
+	Find: checkResultRole,
 }
 
 // checkResultRole writes the same text as a result and as a question.

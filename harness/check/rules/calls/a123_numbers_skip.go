@@ -27,8 +27,7 @@ var NumbersSkip = &probe.Rule{
 			"for another's.",
 		Fix: "Count each call, each result and each picture once.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkCounted,
+	Find: checkCounted,
 }
 
 // numbered are the numbers that a template computed within a stretch of a prompt, by the text of

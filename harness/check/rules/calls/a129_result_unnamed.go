@@ -21,8 +21,7 @@ var ResultUnnamed = &probe.Rule{
 			"that does not exist.",
 		Fix: "Look the name up: go through the calls before for the one whose id is tool_call_id.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkResultNamed,
+	Find: checkResultNamed,
 }
 
 // checkResultNamed renders unfitted: the engine gives a result its name, and others do not.

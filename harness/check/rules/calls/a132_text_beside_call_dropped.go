@@ -16,6 +16,5 @@ var TextBesideCallDropped = &probe.Rule{
 		Fix: "Write the content of a message before its calls, if the model was trained to " +
 			"write text there.",
 	},
-	Group: probe.GroupLint,
-	Find:  func(s *probe.Subject, find probe.Finder) { checkBesideCalls(s, find, false) },
+	Find: func(s *probe.Subject, find probe.Finder) { checkBesideCalls(s, find, false) },
 }

@@ -17,6 +17,5 @@ var TextBesideCallLost = &probe.Rule{
 		Fix: "Write the content of a message before its calls, whatever else it has and " +
 			"wherever it stands.",
 	},
-	Group: probe.GroupLint,
-	Find:  func(s *probe.Subject, find probe.Finder) { checkBesideCalls(s, find, true) },
+	Find: func(s *probe.Subject, find probe.Finder) { checkBesideCalls(s, find, true) },
 }

@@ -20,8 +20,7 @@ var PromptForbidsCalls = &probe.Rule{
 		Damage: "The model writes an answer where it would have called a tool.",
 		Fix:    "End the generation prompt before the text that only answers begin with.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkCallsBegin,
+	Find: checkCallsBegin,
 }
 
 // checkCallsBegin asks whether calls begin with the generation prompt where answers do. Reasoning

@@ -17,8 +17,7 @@ var ClientRequestFails = &probe.Rule{
 		Fix: "The finding names the message, and the form in which it is rendered; `assay fix` " +
 			"mends some.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkClientFails,
+	Find: checkClientFails,
 }
 
 func checkClientFails(s *probe.Subject, find probe.Finder) {

@@ -26,8 +26,7 @@ var ClientRequestChanged = &probe.Rule{
 		Fix: "The finding names the message, and the form in which it is rendered; render it " +
 			"where it stands.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkClientChanged,
+	Find: checkClientChanged,
 }
 
 func checkClientChanged(s *probe.Subject, find probe.Finder) {

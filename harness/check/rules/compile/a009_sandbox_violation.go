@@ -22,8 +22,7 @@ var SandboxViolation = &probe.Rule{
 		Damage: "It works in one server and ends every request in a SecurityError in another.",
 		Fix:    "Build new lists with + instead of append, and new values with set or namespace.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSandbox,
+	Find: checkSandbox,
 }
 
 func checkSandbox(s *probe.Subject, find probe.Finder) {

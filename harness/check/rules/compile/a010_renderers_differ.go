@@ -21,8 +21,7 @@ var RenderersDiffer = &probe.Rule{
 		Damage: "Servers written with that library send another prompt to the model.",
 		Fix:    "Avoid the difference where the template is meant to run with that library.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkRenderers,
+	Find: checkRenderers,
 }
 
 func checkRenderers(s *probe.Subject, find probe.Finder) {

@@ -13,8 +13,7 @@ var TemplateShadowed = &probe.Rule{
 		Damage: "Which one is used depends on the server; a fix in one is missing in the other.",
 		Fix:    "Keep a single template, or make them equal.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkShadowed,
+	Find: checkShadowed,
 }
 
 func checkShadowed(s *probe.Subject, find probe.Finder) {

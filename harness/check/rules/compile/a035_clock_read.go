@@ -20,8 +20,7 @@ var ClockRead = &probe.Rule{
 			"fail the day after.",
 		Fix: "Let the client give the date as a variable.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkClock,
+	Find: checkClock,
 }
 
 // checkClock renders every conversation on two days.

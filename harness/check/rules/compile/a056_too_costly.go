@@ -15,7 +15,6 @@ var TooCostly = &probe.Rule{
 		Fix: "Look for loops over loops. An honest template takes some ten thousand steps; " +
 			"--limit total=N allows more.",
 	},
-	Group:          probe.GroupLint,
 	Unsuppressible: true,
 	Find:           checkCost,
 }

@@ -16,7 +16,6 @@ var ToolsRequired = &probe.Rule{
 		Fix: "Describe the tools in the prompt and write the calls of the history; `assay " +
 			"caps` shows which of the two is missing.",
 	},
-	Group:          probe.GroupLint,
 	Unsuppressible: true,
 	Find:           checkToolCapable,
 }

@@ -26,8 +26,7 @@ var PromptHangsOnWords = &probe.Rule{
 		Fix: "Let a variable decide, such as enable_thinking, and leave the texts of messages " +
 			"alone.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkWords,
+	Find: checkWords,
 }
 
 // maxWords bounds the words that are tried.

@@ -22,7 +22,6 @@ var KnowsThatItIsTested = &probe.Rule{
 		Damage: "Tests see another prompt than users do: whatever they find says nothing.",
 		Fix:    "Leave the texts of messages alone.",
 	},
-	Group:          probe.GroupLint,
 	Unsuppressible: true,
 	Find:           checkTested,
 }

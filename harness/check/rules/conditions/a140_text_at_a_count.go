@@ -31,15 +31,11 @@ var TextAtACount = &probe.Rule{
 		Fix: "Write the same text whatever the number of messages, calls and tools, the texts " +
 			"and the day.",
 	},
-	Group:          probe.GroupLint,
 	Unsuppressible: true,
-	Find:           checkGrown,
+	Find:           prompts.IfHeard(checkGrown),
 }
 
 func checkGrown(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	if found := growth.Requests.Of(s).Planted; found.Text != "" {
 		find(found.At, "%s", found.Text)
 		return

@@ -28,17 +28,13 @@ var ThresholdNotExercised = &probe.Rule{
 		Fix: "Read the lines that it guards, and try a request of that size; `assay coverage` " +
 			"shows what reaches them.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkThresholds,
+	Find: prompts.IfHeard(checkThresholds),
 }
 
 // checkThresholds looks for conditions on numbers that no request decided both ways: those of the
 // grammar, long ones, and where these miss one those of the search. A comparison in no condition
 // tells nobody how it went.
 func checkThresholds(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	thresholds := thresholds(s)
 	coverage := &growth.Requests.Of(s).Coverage
 	missed := func() (all []threshold) {

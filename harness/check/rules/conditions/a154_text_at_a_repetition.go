@@ -19,15 +19,11 @@ var TextAtARepetition = &probe.Rule{
 		Fix: "Let the client stop a model that repeats itself, or write the words only where a " +
 			"variable of the request asks for them.",
 	},
-	Group:          probe.GroupLint,
 	Unsuppressible: true,
-	Find:           checkRepetition,
+	Find:           prompts.IfHeard(checkRepetition),
 }
 
 func checkRepetition(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	if found := growth.Requests.Of(s).Repeated; found.Text != "" {
 		find(found.At, "%s", found.Text)
 	}

@@ -2,6 +2,7 @@ package conditions
 
 import (
 	"github.com/goassay/assay/harness/check/fact/conditional"
+	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
@@ -19,6 +20,5 @@ var TextWithoutAReason = &probe.Rule{
 			"or an empty answer, changes the model's instructions, and nobody expects it to.",
 		Fix: "Write the words always, or let a variable of the request decide.",
 	},
-	Group: probe.GroupLint,
-	Find:  conditional.CheckHangs,
+	Find: prompts.IfHeard(conditional.CheckHangs),
 }

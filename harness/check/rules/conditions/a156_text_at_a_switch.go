@@ -2,6 +2,7 @@ package conditions
 
 import (
 	"github.com/goassay/assay/harness/check/fact/conditional"
+	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
@@ -17,6 +18,5 @@ var TextAtASwitch = &probe.Rule{
 			"that do not set the variable lack the words.",
 		Fix: "Read the words under each value of the variable.",
 	},
-	Group: probe.GroupLint,
-	Find:  conditional.CheckSwitched,
+	Find: prompts.IfHeard(conditional.CheckSwitched),
 }

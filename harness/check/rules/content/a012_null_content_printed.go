@@ -17,8 +17,7 @@ var NullContentPrinted = &probe.Rule{
 			"second turn of every agent fails.",
 		Fix: "Write content only if it is there: {% if message.content %}.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkNull,
+	Find: checkNull,
 }
 
 func checkNull(s *probe.Subject, find probe.Finder) {

@@ -20,8 +20,7 @@ var SystemTextDropped = &probe.Rule{
 		Damage: "Instructions are ignored silently.",
 		Fix:    "Write the system message, or raise an exception.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSystem,
+	Find: checkSystem,
 }
 
 func checkSystem(s *probe.Subject, find probe.Finder) {

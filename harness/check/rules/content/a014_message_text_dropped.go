@@ -20,16 +20,12 @@ var MessageTextDropped = &probe.Rule{
 		Damage: "The model answers a conversation that it has not seen.",
 		Fix:    "Write the content of every message, of every role.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkMessages,
+	Find: prompts.IfHeard(checkMessages),
 }
 
 // checkMessages looks for the texts of questions and answers. Beside an image a text counts only
 // where the template knows parts.
 func checkMessages(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	gone := losses.All.Of(s).Of(conversation.Question, conversation.Content)
 	if !s.Template.Caps().TypedContent {
 		gone = slices.DeleteFunc(gone,

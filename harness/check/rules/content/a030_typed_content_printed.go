@@ -21,8 +21,7 @@ var TypedContentPrinted = &probe.Rule{
 		Damage: "The model reads [{'type': 'text', ...}] instead of the user's text.",
 		Fix:    "Loop over the parts if content is not a string.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkTyped,
+	Find: checkTyped,
 }
 
 // checkTyped tries a message of each role in parts. Where parts of a question are neither printed

@@ -17,7 +17,6 @@ var NullAnswerPrinted = &probe.Rule{
 			"and the model learns to say it.",
 		Fix: "Write content only if it is there: {% if message.content %}.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A012"},
 	Find:     checkNullAnswer,
 }

@@ -21,7 +21,6 @@ var LaterInstructionsDropped = &probe.Rule{
 			"developer's; the model never sees them, and nobody is told.",
 		Fix: "Write every system message where it stands, or raise an exception.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A013"},
 	Find:     checkLaterInstructions,
 }

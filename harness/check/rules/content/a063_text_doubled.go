@@ -19,15 +19,11 @@ var TextDoubled = &probe.Rule{
 		Damage: "The model reads a question twice, and long contexts fill up twice as fast.",
 		Fix:    "Write each message and each tool in one place.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkDoubled,
+	Find: prompts.IfHeard(checkDoubled),
 }
 
 // checkDoubled counts the texts of messages, and the descriptions of tools.
 func checkDoubled(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	for _, t := range prompts.All.Of(s) {
 		if t.Err != nil {
 			continue

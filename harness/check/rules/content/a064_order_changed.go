@@ -19,17 +19,13 @@ var OrderChanged = &probe.Rule{
 		Fix: "Go through the messages once, from the first to the last, and write everything " +
 			"of a message before the next one.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A087", "A163"},
-	Find:       checkOrderOfMessages,
+	Find:       prompts.IfHeard(checkOrderOfMessages),
 }
 
 // checkOrderOfMessages compares where the texts of messages begin. Instructions may stand anywhere,
 // and a result with its call.
 func checkOrderOfMessages(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	for _, t := range prompts.All.Of(s) {
 		if t.Err != nil {
 			continue

@@ -24,7 +24,6 @@ var RoleChanged = &probe.Rule{
 		Damage: "The model takes its own words for the user's, or a user's for its own.",
 		Fix:    "Choose the header by the role of the message alone.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A162", "A163"},
 	Find:       checkRolesKept,
 }

@@ -20,16 +20,12 @@ var TextChanged = &probe.Rule{
 			"quotes a text that nobody wrote.",
 		Fix: "Write texts as they are; strip at most their edges.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkChanged,
+	Find: prompts.IfHeard(checkChanged),
 }
 
 // checkChanged compares a text with its form in the prompt: as it is, as JSON writes it, or in
 // escapes, which are A029's.
 func checkChanged(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	seen := map[losses.Sort]bool{}
 	for _, t := range prompts.All.Of(s) {
 		if t.Err != nil {

@@ -22,8 +22,7 @@ var ContentFormDropped = &probe.Rule{
 			"nobody is told.",
 		Fix: "Ask {% if message.content is string %} and write both.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkForms,
+	Find: checkForms,
 }
 
 // checkForms renders unfitted: the engine gives the form that the template takes, and others do

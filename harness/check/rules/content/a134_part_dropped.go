@@ -27,8 +27,7 @@ var PartDropped = &probe.Rule{
 			"it, and nobody is told.",
 		Fix: "Write the model's placeholder where the part stands.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkPartsKept,
+	Find: checkPartsKept,
 }
 
 // checkResult compares a tool's result with a picture and without, where a question with one is

@@ -22,8 +22,7 @@ var DeveloperUnheard = &probe.Rule{
 			"or takes them for somebody's text.",
 		Fix: "Write a developer's message as a system message.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkDeveloper,
+	Find: checkDeveloper,
 }
 
 // checkDeveloper renders unfitted: the engine renames the role where a template does not know it,

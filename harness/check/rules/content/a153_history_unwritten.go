@@ -17,7 +17,6 @@ var HistoryUnwritten = &probe.Rule{
 		Fix: "Write every message. If the model reads one text only, call raise_exception for " +
 			"longer conversations.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A013", "A014", "A019", "A020", "A064"},
 	Find:       checkHistory,
 }

@@ -22,7 +22,6 @@ var NoChat = &probe.Rule{
 		Fix: "For chat, write a header for each role, and the model's at the end {% if " +
 			"add_generation_prompt %}.",
 	},
-	Group: probe.GroupLint,
 	Supersedes: []string{"A012", "A013", "A014", "A015", "A019", "A020", "A026", "A034", "A040",
 		"A061", "A063", "A064", "A066", "A071", "A075", "A082", "A085", "A137", "A153", "A157",
 		"A158", "A159", "A162"},

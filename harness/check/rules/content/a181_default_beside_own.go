@@ -24,8 +24,7 @@ var DefaultBesideOwn = &probe.Rule{
 		Fix: "Turn the condition around, or write the default in the else branch of the one " +
 			"that writes the client's instructions.",
 	},
-	Group: probe.GroupLint,
-	Find:  findDefaultBesideOwn,
+	Find: findDefaultBesideOwn,
 }
 
 // The most words that headers have before a question, and the fewest of a sentence beside them.

@@ -16,8 +16,7 @@ var TextContentRefused = &probe.Rule{
 			"request, or gives the model an empty question.",
 		Fix: "Write the content where it is a string, and its parts where it is not.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkTextRefused,
+	Find: checkTextRefused,
 }
 
 // checkTextRefused renders a question as it came: the engine makes a list of its content where the

@@ -18,8 +18,7 @@ var PromptUnlikeEncoder = &probe.Rule{
 		Fix: "Write what the encoder writes. Where the encoder is wrong, have assay.toml ignore " +
 			"the rule for this template.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkUnlike,
+	Find: checkUnlike,
 }
 
 func checkUnlike(s *probe.Subject, find probe.Finder) {

@@ -16,8 +16,7 @@ var RefusedUnlikeEncoder = &probe.Rule{
 			"format has a prompt for it.",
 		Fix: "Write what the encoder writes for it, which the finding shows.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkRefused,
+	Find: checkRefused,
 }
 
 func checkRefused(s *probe.Subject, find probe.Finder) {

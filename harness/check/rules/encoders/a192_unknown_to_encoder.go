@@ -17,8 +17,7 @@ var UnknownToEncoder = &probe.Rule{
 		Fix: "Refuse it in words that tell the client what to send, or leave it: many servers " +
 			"would rather answer.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkUnknown,
+	Find: checkUnknown,
 }
 
 func checkUnknown(s *probe.Subject, find probe.Finder) {

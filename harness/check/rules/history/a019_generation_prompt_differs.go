@@ -25,7 +25,6 @@ var GenerationPromptDiffers = &probe.Rule{
 		Fix: "Write after the header of a turn in the history the text that the generation " +
 			"prompt writes.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A059", "A071", "A173"},
 	Find:     checkGeneration,
 }

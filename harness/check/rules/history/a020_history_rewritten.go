@@ -20,8 +20,7 @@ var HistoryRewritten = &probe.Rule{
 		Fix: "Render a turn the same wherever it stands; let the client leave reasoning out if " +
 			"it is not wanted.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkRewritten,
+	Find: checkRewritten,
 }
 
 func checkRewritten(s *probe.Subject, find probe.Finder) {

@@ -27,7 +27,6 @@ var GenerationPromptIgnored = &probe.Rule{
 			"the model goes on with the user's turn.",
 		Fix: "Write the model's header at the end only {% if add_generation_prompt %}.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A173"},
 	Find:     checkAsked,
 }

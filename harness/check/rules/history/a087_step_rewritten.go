@@ -20,8 +20,7 @@ var StepRewritten = &probe.Rule{
 			"past than the one it wrote.",
 		Fix: "Write a call and its result the same wherever they stand.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSteps,
+	Find: checkSteps,
 }
 
 // checkSteps renders a loop of calls step by step. Each prompt, and each with the answer to it, is

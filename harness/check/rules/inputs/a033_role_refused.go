@@ -17,8 +17,7 @@ var RoleRefused = &probe.Rule{
 		Damage: "Agents that send it get an error in the middle of their work.",
 		Fix:    "Render it in the nearest form instead of raising an exception.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkRoles,
+	Find: checkRoles,
 }
 
 // conversationOf is a conversation that agents send.

@@ -16,8 +16,7 @@ var SystemRefused = &probe.Rule{
 		Fix: "Write the system message, before the user's first one if the model was trained " +
 			"without that role.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSystemRefused,
+	Find: checkSystemRefused,
 }
 
 // checkSystemRefused renders unfitted: the engine moves the message where a template refuses it,

@@ -18,8 +18,7 @@ var RequestCrashes = &probe.Rule{
 		Fix: "Ask whether a field is there before using it; where the model cannot do without " +
 			"it, say so with raise_exception.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkCrashes,
+	Find: checkCrashes,
 }
 
 func checkCrashes(s *probe.Subject, find probe.Finder) {

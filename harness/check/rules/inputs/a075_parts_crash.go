@@ -16,8 +16,7 @@ var PartsCrash = &probe.Rule{
 			"question, or in the second turn.",
 		Fix: "Write the content of every role by the same macro.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkPartsCrash,
+	Find: checkPartsCrash,
 }
 
 func checkPartsCrash(s *probe.Subject, find probe.Finder) {

@@ -24,8 +24,7 @@ var FieldMisspelt = &probe.Rule{
 			"that is absent is empty text.",
 		Fix: "Spell the field as the protocol does.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkFields,
+	Find: checkFields,
 }
 
 // ofMessages are the names of the protocol that messages have.

@@ -21,8 +21,7 @@ var VariableRequired = &probe.Rule{
 			"wanted.",
 		Fix: "Ask whether the variable is defined, and write a default.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkBound,
+	Find: checkBound,
 }
 
 // specialTokens are the variables beside BOS and EOS that transformers gives to templates, where a

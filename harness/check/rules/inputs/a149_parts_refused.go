@@ -16,8 +16,7 @@ var PartsRefused = &probe.Rule{
 			"to one text first.",
 		Fix: "Test {% if message.content is string %}, and write the text of each part otherwise.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkPartsRefused,
+	Find: checkPartsRefused,
 }
 
 func checkPartsRefused(s *probe.Subject, find probe.Finder) {

@@ -19,8 +19,7 @@ var ToolDescriptionDropped = &probe.Rule{
 		Damage: "The model guesses the meaning of a parameter, or which values it may have.",
 		Fix:    "Print the tool as a whole with tojson.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkToolText,
+	Find: checkToolText,
 }
 
 func checkToolText(s *probe.Subject, find probe.Finder) {

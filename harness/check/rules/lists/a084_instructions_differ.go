@@ -25,8 +25,7 @@ var InstructionsDiffer = &probe.Rule{
 			"reads the mixture.",
 		Fix: "Copy a call as the template writes it into the instructions.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkInstructions,
+	Find: checkInstructions,
 }
 
 // The most pieces of a call and of instructions that are compared, which costs the square of the

@@ -25,8 +25,7 @@ var ToolsJoined = &probe.Rule{
 		Damage: "The model cannot tell where a tool ends; an array of tools is no JSON.",
 		Fix:    "Write the separator between every two tools, and the brackets around all of them.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkTools,
+	Find: checkTools,
 }
 
 func checkTools(s *probe.Subject, find probe.Finder) {

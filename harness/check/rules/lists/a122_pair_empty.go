@@ -22,8 +22,7 @@ var PairEmpty = &probe.Rule{
 			"elsewhere.",
 		Fix: "Write the tools between the two markers.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkEmptyPair,
+	Find: checkEmptyPair,
 }
 
 // answers reports whether the next message of a prompt is an answer, or words of the model that the

@@ -19,7 +19,6 @@ var ValueMissing = &probe.Rule{
 		Damage: "The model reads text that no parser of JSON takes, and writes such text.",
 		Fix:    "Write the value with tojson, and null or an empty string where there is none.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A152"},
 	Find:     checkValues,
 }

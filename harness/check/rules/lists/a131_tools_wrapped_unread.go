@@ -18,8 +18,7 @@ var ToolsWrappedUnread = &probe.Rule{
 			"without names, unless the server unwraps them.",
 		Fix: "{% set function = tool.function or tool %}, and read from that.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkWrapped,
+	Find: checkWrapped,
 }
 
 // checkWrapped renders unfitted: the engine unwraps tools, and others do not.

@@ -20,8 +20,7 @@ var HeadingEmpty = &probe.Rule{
 		Damage: "The model is told of a part that is not there, and makes it up or asks for it.",
 		Fix:    "Write the heading only where there is something to write below it.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkHeadings,
+	Find: checkHeadings,
 }
 
 // headingLine is a heading of Markdown on a line of its own; a sentence is none.

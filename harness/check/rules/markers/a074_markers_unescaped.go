@@ -30,8 +30,7 @@ var MarkersUnescaped = &probe.Rule{
 		Fix: "Nearly no template can help it; tokenise the prompt in pieces, so that texts of " +
 			"the request give no special token (docs/tokens.md).",
 	},
-	Group: probe.GroupLint,
-	Find:  checkInjection,
+	Find: prompts.IfHeard(checkInjection),
 }
 
 // entrance is a place of a request into which somebody writes a text.
@@ -100,9 +99,6 @@ var next = []ordered.Value{
 }
 
 func checkInjection(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	proof, same := forgery(s)
 	if proof == "" {
 		return

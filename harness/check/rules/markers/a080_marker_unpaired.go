@@ -29,7 +29,6 @@ var MarkerUnpaired = &probe.Rule{
 			"part of the open one.",
 		Fix: "Write both markers in every branch, in this order.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A058", "A059", "A073"},
 	Find:     checkPaired,
 }

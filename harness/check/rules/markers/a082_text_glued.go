@@ -25,7 +25,6 @@ var TextGlued = &probe.Rule{
 			"said; tokens change.",
 		Fix: "Write a line feed, a space or a marker between them, in every branch.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A064"},
 	Find:     checkGlued,
 }

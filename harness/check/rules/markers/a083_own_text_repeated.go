@@ -24,8 +24,7 @@ var OwnTextRepeated = &probe.Rule{
 		Damage: "The model reads a header, a list or an instruction twice.",
 		Fix:    "Write it in one place.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkRepeated,
+	Find: checkRepeated,
 }
 
 // assignment is a short text that nobody writes twice on purpose: to=user, say.

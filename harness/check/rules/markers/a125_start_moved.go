@@ -22,8 +22,7 @@ var StartMoved = &probe.Rule{
 			"trained on.",
 		Fix: "Write the start of the prompt before the tools.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkStart,
+	Find: checkStart,
 }
 
 // beginsMarked reports whether a marker stands at the start of a prompt, after BOS.

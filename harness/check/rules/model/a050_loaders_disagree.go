@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -20,8 +19,7 @@ var LoadersDisagree = &Rule{
 		Fix: "Keep one template: in chat_template.jinja, with named ones in " +
 			"additional_chat_templates; convert GGUF files again, or `assay retemplate` them.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(checkLoaders),
+	Find: anywhere(checkLoaders),
 }
 
 // disagreement is two templates that are taken for the same requests, and by whom the second one

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
 )
@@ -20,8 +19,7 @@ var ToolsTemplateNotTaken = &Rule{
 		Fix: "Make the default template support tools, or put the one that does where that " +
 			"engine looks.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(checkToolsTaken),
+	Find: anywhere(checkToolsTaken),
 }
 
 // gate asks the gate about a template; one that does not compile is rejected.

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -14,8 +13,7 @@ var TemplateFileUnusable = &Rule{
 		Damage: "Engines refuse to load the model, or go on silently with another template.",
 		Fix:    "The message has the place and the expectation.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(checkFiles),
+	Find: anywhere(checkFiles),
 }
 
 func checkFiles(s *Subject, find Finder) {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -15,8 +14,7 @@ var TemplateMissing = &Rule{
 		Fix: "Add the template that the model was trained with: chat_template.jinja, or `assay " +
 			"retemplate` for a GGUF.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(checkMissing),
+	Find: anywhere(checkMissing),
 }
 
 func checkMissing(s *Subject, find Finder) {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -16,8 +15,7 @@ var LoaderFindsNone = &Rule{
 			"the model was not trained with.",
 		Fix: "Let one template be the default one, in chat_template.jinja.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(checkFound),
+	Find: anywhere(checkFound),
 }
 
 func checkFound(s *Subject, find Finder) {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -16,8 +15,7 @@ var SpecialTokensDiffer = &Rule{
 			"the model does.",
 		Fix: "Make them equal; a GGUF has to be converted again.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(checkTokens),
+	Find: anywhere(checkTokens),
 }
 
 func checkTokens(s *Subject, find Finder) {

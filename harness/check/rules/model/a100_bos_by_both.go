@@ -3,7 +3,6 @@ package model
 import (
 	"strings"
 
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -18,8 +17,7 @@ var BOSByBoth = &Rule{
 		Fix: "Let one of them do it: leave bos_token out of the template, or set add_bos_token " +
 			"to false.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(withVocabulary(checkBOSByBoth)),
+	Find: anywhere(withVocabulary(checkBOSByBoth)),
 }
 
 func checkBOSByBoth(t *tokenised, find Finder) {

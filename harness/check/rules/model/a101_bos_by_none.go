@@ -3,7 +3,6 @@ package model
 import (
 	"strings"
 
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -16,8 +15,7 @@ var BOSByNone = &Rule{
 		Damage: "The model was trained with it, and answers worse without.",
 		Fix:    "Begin the template with bos_token.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(withVocabulary(checkBOSByNone)),
+	Find: anywhere(withVocabulary(checkBOSByNone)),
 }
 
 func checkBOSByNone(t *tokenised, find Finder) {

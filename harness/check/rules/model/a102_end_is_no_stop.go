@@ -3,7 +3,6 @@ package model
 import (
 	"slices"
 
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -18,8 +17,7 @@ var EndIsNoStop = &Rule{
 		Fix: "Add its id to eos_token_id in generation_config.json; in a GGUF set the " +
 			"end-of-turn token.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(withVocabulary(checkEndStops)),
+	Find: anywhere(withVocabulary(checkEndStops)),
 }
 
 func checkEndStops(t *tokenised, find Finder) {

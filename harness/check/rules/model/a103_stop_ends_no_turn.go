@@ -7,7 +7,6 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/vocab"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -20,8 +19,7 @@ var StopEndsNoTurn = &Rule{
 		Damage: "Training with the template teaches nobody to stop.",
 		Fix:    "Write the token at the end of the model's turns.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(withVocabulary(checkStopsEnd)),
+	Find: anywhere(withVocabulary(checkStopsEnd)),
 }
 
 func checkStopsEnd(t *tokenised, find Finder) {

@@ -5,7 +5,6 @@ import (
 	"unicode"
 
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -18,8 +17,7 @@ var MarkerInPieces = &Rule{
 		Damage: "The model was trained with the one token and reads the other text as text.",
 		Fix:    "Spell the marker as the tokeniser does.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(withVocabulary(checkMarkerPieces)),
+	Find: anywhere(withVocabulary(checkMarkerPieces)),
 }
 
 // bare is a marker without its easily mistaken characters.

@@ -3,7 +3,6 @@ package model
 import (
 	"strings"
 
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -17,8 +16,7 @@ var HeaderMerges = &Rule{
 			"continued with.",
 		Fix: "End the header with a special token or a line feed.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(withVocabulary(checkHeaderMerges)),
+	Find: anywhere(withVocabulary(checkHeaderMerges)),
 }
 
 func checkHeaderMerges(t *tokenised, find Finder) {

@@ -3,7 +3,6 @@ package model
 import (
 	"strings"
 
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -18,8 +17,7 @@ var TokenUnknown = &Rule{
 			"spell them.",
 		Fix: "Add the token to the tokeniser, or write one that it has.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(withVocabulary(checkUnknownTokens)),
+	Find: anywhere(withVocabulary(checkUnknownTokens)),
 }
 
 func checkUnknownTokens(t *tokenised, find Finder) {

@@ -3,7 +3,6 @@ package model
 import (
 	"slices"
 
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -17,8 +16,7 @@ var EndsDisagree = &Rule{
 			"on.",
 		Fix: "Add the id of eos_token to eos_token_id in generation_config.json.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(withVocabulary(checkEndsDisagree)),
+	Find: anywhere(withVocabulary(checkEndsDisagree)),
 }
 
 func checkEndsDisagree(t *tokenised, find Finder) {

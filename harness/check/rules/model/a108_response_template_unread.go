@@ -5,7 +5,6 @@ import (
 
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/foreign/responsetemplate"
 )
@@ -21,8 +20,7 @@ var ResponseTemplateUnread = &Rule{
 		Fix: "The message names the member. `assay emit response-template --into " +
 			"tokenizer_config.json` writes an object that can be read.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(checkResponseRead),
+	Find: anywhere(checkResponseRead),
 }
 
 func checkResponseRead(s *Subject, find Finder) {

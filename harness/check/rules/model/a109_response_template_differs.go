@@ -6,7 +6,6 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/emit"
-	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/foreign/responsetemplate"
 )
@@ -23,8 +22,7 @@ var ResponseTemplateDiffers = &Rule{
 		Fix: "`assay emit response-template --into tokenizer_config.json` writes one that " +
 			"reads them; where it refuses, it names the part that no such object can express.",
 	},
-	Group: probe.GroupLint,
-	Find:  anywhere(checkResponse),
+	Find: anywhere(checkResponse),
 }
 
 func checkResponse(s *Subject, find Finder) {

@@ -16,7 +16,6 @@ var BracketsUnbalanced = &probe.Rule{
 		Damage: "The model learns to write JSON that no parser reads.",
 		Fix:    "Close each bracket; tojson of the whole call never forgets one.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A151"},
 	Find:       checkCallsBalanced,
 }

@@ -17,7 +17,6 @@ var ListBracketsUnbalanced = &probe.Rule{
 		Damage: "The model reads one tool, or one result, as a part of the one before.",
 		Fix:    "Close each bracket; tojson of the whole value never forgets one.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A152"},
 	Find:       checkListsBalanced,
 }

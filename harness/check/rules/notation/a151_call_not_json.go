@@ -19,8 +19,7 @@ var CallNotJSON = &probe.Rule{
 		Fix: "Write the text that is missing, and compare with the instructions. The filter " +
 			"tojson on the whole call cannot leave anything out.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkCallsJSON,
+	Find: checkCallsJSON,
 }
 
 func checkCallsJSON(s *probe.Subject, find probe.Finder) {

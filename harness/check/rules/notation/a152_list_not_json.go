@@ -19,7 +19,6 @@ var ListNotJSON = &probe.Rule{
 		Fix: "Write a text with the filter tojson, which adds the quotes; on the whole value " +
 			"it cannot leave anything out.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A121"},
 	Find:     checkListsJSON,
 }

@@ -20,8 +20,7 @@ var SetInVain = &probe.Rule{
 		Fix: "Set the variable before it is read, and only where it is not defined; carry a " +
 			"value out of a loop by namespace().",
 	},
-	Group: probe.GroupLint,
-	Find:  checkAssigned,
+	Find: checkAssigned,
 }
 
 // checkAssigned goes through the places that set a variable.

@@ -18,8 +18,7 @@ var BranchUnreachable = &probe.Rule{
 			"told.",
 		Fix: "Mend the condition, or remove the branch.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkReached,
+	Find: checkReached,
 }
 
 // unreached are the words about a part that no request reaches, before the reason.

@@ -15,7 +15,6 @@ var BranchEmpty = &probe.Rule{
 		Fix: "Write it, or turn the condition around; a comment in the branch tells that " +
 			"nothing is meant.",
 	},
-	Group:  probe.GroupLint,
 	Static: true,
 	Find:   checkEmptied,
 }

@@ -16,7 +16,6 @@ var StateNeverChanges = &probe.Rule{
 			"never happens, or always does.",
 		Fix: "Set the field: {% set ns.field = ... %}.",
 	},
-	Group:  probe.GroupLint,
 	Static: true,
 	Find:   checkState,
 }

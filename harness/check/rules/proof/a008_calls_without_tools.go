@@ -16,8 +16,7 @@ var CallsWithoutTools = &probe.Rule{
 		Damage: "The model is asked to call functions that it has not been told of.",
 		Fix:    "Write the tools into the prompt when there are any.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkToolsDescribed,
+	Find: checkToolsDescribed,
 }
 
 func checkToolsDescribed(s *probe.Subject, find probe.Finder) {

@@ -24,8 +24,7 @@ var NotEscapable = &probe.Rule{
 		Fix: "Escape values (as JSON, CDATA or entities), or choose closing markers that are " +
 			"special tokens.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkEscapable,
+	Find: checkEscapable,
 }
 
 // checkEscapable writes into an argument the text that the template writes after it.

@@ -20,8 +20,7 @@ var ShapeDropped = &probe.Rule{
 		Fix: "Write every part of a message; if the template leaves one out on purpose, there " +
 			"is nothing to do.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkDropped,
+	Find: checkDropped,
 }
 
 func checkDropped(s *probe.Subject, find probe.Finder) {

@@ -16,8 +16,7 @@ var CallsUndisclosed = &probe.Rule{
 		Fix: "Write the calls of an assistant's message in the spelling that the model was " +
 			"trained on.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkDisclosed,
+	Find: checkDisclosed,
 }
 
 func checkDisclosed(s *probe.Subject, find probe.Finder) {

@@ -15,8 +15,7 @@ var ToolsIgnored = &probe.Rule{
 		Fix: "If the model can call tools, write them into the prompt as it was trained to " +
 			"read them; otherwise there is nothing to do.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkToolsIgnored,
+	Find: checkToolsIgnored,
 }
 
 func checkToolsIgnored(s *probe.Subject, find probe.Finder) {

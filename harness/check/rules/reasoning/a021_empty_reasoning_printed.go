@@ -18,8 +18,7 @@ var EmptyReasoningPrinted = &probe.Rule{
 		Damage: "The model sees that it never thinks, and stops thinking.",
 		Fix:    "Write the block only if there is reasoning.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkEmptyReasoning,
+	Find: checkEmptyReasoning,
 }
 
 func checkEmptyReasoning(s *probe.Subject, find probe.Finder) {

@@ -18,8 +18,7 @@ var ReasoningPreopened = &probe.Rule{
 		Fix: "Nothing, if the server reads the end of the prompt together with the output; " +
 			"`assay render --explain` shows that end.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkPreopened,
+	Find: checkPreopened,
 }
 
 func checkPreopened(s *probe.Subject, find probe.Finder) {

@@ -20,8 +20,7 @@ var ThinkingInverted = &probe.Rule{
 			"does not get it.",
 		Fix: "Exchange the branches.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkInverted,
+	Find: checkInverted,
 }
 
 // checkInverted asks which setting of thinking leaves reasoning open at the end of the prompt.

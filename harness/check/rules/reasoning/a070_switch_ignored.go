@@ -16,8 +16,7 @@ var SwitchIgnored = &probe.Rule{
 		Damage: "A client switches thinking off and nothing happens.",
 		Fix:    "Use the value, or do not read the variable.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkIgnored,
+	Find: checkIgnored,
 }
 
 // checkIgnored renders all conversations that have the switch with the other value.

@@ -20,7 +20,6 @@ var ReasoningLostInLoop = &probe.Rule{
 		Fix: "Keep the reasoning of all steps since the last question, whatever else their " +
 			"messages have.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A087", "A148", "A163"},
 	Find:       checkLoopReasoning,
 }

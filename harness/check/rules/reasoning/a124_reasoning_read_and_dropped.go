@@ -25,8 +25,7 @@ var ReasoningReadAndDropped = &probe.Rule{
 			"nobody is told.",
 		Fix: "Write the field where it is read, or do not ask for it.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkReasoningWritten,
+	Find: prompts.IfHeard(checkReasoningWritten),
 }
 
 // index is an index in a path.
@@ -34,9 +33,6 @@ var index = regexp.MustCompile(`\[\d+\]`)
 
 // checkReasoningWritten goes through the fields of reasoning that requests have.
 func checkReasoningWritten(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	checkReasoningFields(s, find)
 	type field struct {
 		read, written int

@@ -21,8 +21,7 @@ var ReasoningNeverAsked = &probe.Rule{
 		Damage: "A client that switches thinking on gets none, and nobody is told.",
 		Fix:    "Close reasoning only where thinking is switched off, if the model can think.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkAsksForNone,
+	Find: checkAsksForNone,
 }
 
 // checkAsksForNone asks under which settings of thinking the generation prompt closes reasoning.

@@ -19,7 +19,6 @@ var AnswerLostWithReasoning = &probe.Rule{
 			"not see what it answered.",
 		Fix: "Keep the text after the end of the reasoning: content.split('</think>')[-1].",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A161"},
 	Find:       checkInlineReasoning,
 }

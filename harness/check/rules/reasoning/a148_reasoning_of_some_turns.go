@@ -19,8 +19,7 @@ var ReasoningOfSomeTurns = &probe.Rule{
 			"question, go through the messages from the end, and stop at the first one of a " +
 			"user.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkOlderReasoning,
+	Find: checkOlderReasoning,
 }
 
 // checkOlderReasoning looks at all messages but those of a running loop, which are A072's.

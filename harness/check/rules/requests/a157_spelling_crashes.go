@@ -21,8 +21,7 @@ var SpellingCrashes = &probe.Rule{
 			"%} in place of {% if message.tool_calls is defined %}; build new lists in " +
 			"place of changing those of the request.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSpellingCrashes,
+	Find: checkSpellingCrashes,
 }
 
 func checkSpellingCrashes(s *probe.Subject, find probe.Finder) {

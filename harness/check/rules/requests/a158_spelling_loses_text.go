@@ -20,8 +20,7 @@ var SpellingLosesText = &probe.Rule{
 		Fix: "Decide by the value of a member and not by its presence, and write all parts " +
 			"of a content.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSpellingLosesText,
+	Find: checkSpellingLosesText,
 }
 
 func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {

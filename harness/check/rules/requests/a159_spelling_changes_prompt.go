@@ -19,8 +19,7 @@ var SpellingChangesPrompt = &probe.Rule{
 			"answer with a member that is null loses its end.",
 		Fix: "Decide by the value of a member and not by its presence.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSpellingChangesPrompt,
+	Find: checkSpellingChangesPrompt,
 }
 
 func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {

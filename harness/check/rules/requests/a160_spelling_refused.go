@@ -19,8 +19,7 @@ var SpellingRefused = &probe.Rule{
 		Fix: "Refuse only requests whose meaning the model cannot take: look at the value " +
 			"of a member, and write ids as they come.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSpellingRefused,
+	Find: checkSpellingRefused,
 }
 
 func checkSpellingRefused(s *probe.Subject, find probe.Finder) {

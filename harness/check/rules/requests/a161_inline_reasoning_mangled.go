@@ -22,8 +22,7 @@ var InlineReasoningMangled = &probe.Rule{
 		Fix: "Split the content at the last closing marker, take the reasoning from before " +
 			"it and the answer from after it, and write each once.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkInlineReasoningMangled,
+	Find: checkInlineReasoningMangled,
 }
 
 func checkInlineReasoningMangled(s *probe.Subject, find probe.Finder) {

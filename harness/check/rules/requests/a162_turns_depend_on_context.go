@@ -24,7 +24,6 @@ var TurnsDependOnContext = &probe.Rule{
 		Fix: "Write a turn by its own message and its neighbours, and count from the first " +
 			"message after the instructions.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A058"},
 	Find:     checkTurnsDependOnContext,
 }

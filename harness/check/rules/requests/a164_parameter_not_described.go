@@ -18,8 +18,7 @@ var ParameterNotDescribed = &probe.Rule{
 		Fix: "Write the whole schema of the parameters, or its required list and types " +
 			"beside the descriptions.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkParameterNotDescribed,
+	Find: checkParameterNotDescribed,
 }
 
 func checkParameterNotDescribed(s *probe.Subject, find probe.Finder) {

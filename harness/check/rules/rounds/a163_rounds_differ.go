@@ -20,8 +20,7 @@ var RoundsDiffer = &probe.Rule{
 		Fix: "Set the state back where a round ends, or decide by the messages beside the " +
 			"one that is written.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkRoundsDiffer,
+	Find: checkRoundsDiffer,
 }
 
 func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {

@@ -16,8 +16,7 @@ var ResultMisattributed = &probe.Rule{
 		Damage: "With parallel calls the model takes the forecast for the timetable.",
 		Fix:    "Look the call up by the tool_call_id of the result, and write its name.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkResultMisattributed,
+	Find: checkResultMisattributed,
 }
 
 func checkResultMisattributed(s *probe.Subject, find probe.Finder) {

@@ -19,8 +19,7 @@ var EscapePrinted = &probe.Rule{
 		Fix: "Write the line feed with one backslash in a literal of Jinja, or as a line " +
 			"of the template.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkEscapePrinted,
+	Find: checkEscapePrinted,
 }
 
 func checkEscapePrinted(s *probe.Subject, find probe.Finder) {

@@ -21,7 +21,6 @@ var AnswerNotPrompted = &probe.Rule{
 		Fix: "Write the generation prompt whenever add_generation_prompt is set, whatever " +
 			"the last message is.",
 	},
-	Group:      probe.GroupLint,
 	Supersedes: []string{"A019"},
 	Find:       checkAnswerNotPrompted,
 }

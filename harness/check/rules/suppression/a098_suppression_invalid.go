@@ -14,7 +14,6 @@ var SuppressionInvalid = &probe.Rule{
 		Damage: "A finding is silenced and nobody remembers why, or not silenced at all.",
 		Fix:    "Write {# assay:ignore A021 and then why #}.",
 	},
-	Group:          probe.GroupLint,
 	Unsuppressible: true,
 	Find:           checkSuppressions,
 }

@@ -14,7 +14,6 @@ var SuppressionUnused = &probe.Rule{
 		Damage: "The next fault of that kind is silenced too.",
 		Fix:    "Remove the suppression.",
 	},
-	Group:          probe.GroupLint,
 	Unsuppressible: true,
 	Find:           checkUnused,
 }

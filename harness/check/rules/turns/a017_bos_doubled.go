@@ -16,8 +16,7 @@ var BOSDoubled = &probe.Rule{
 		Damage: "Quality drops for no visible reason; servers that add a third one make it worse.",
 		Fix:    "Write bos_token once.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkBOS,
+	Find: checkBOS,
 }
 
 func checkBOS(s *probe.Subject, find probe.Finder) {

@@ -17,8 +17,7 @@ var TurnNotClosed = &probe.Rule{
 			"that it cannot call tools.",
 		Fix: "Write the end of a turn in this place, too; the finding names both places.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkClosed,
+	Find: checkClosed,
 }
 
 func checkClosed(s *probe.Subject, find probe.Finder) {

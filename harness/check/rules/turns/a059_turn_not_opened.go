@@ -21,7 +21,6 @@ var TurnNotOpened = &probe.Rule{
 		Damage: "The message belongs to nobody: the model has never seen text between two turns.",
 		Fix:    "Write the header of the turn in this place, too, or do not close the one before.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A058"},
 	Find:     checkOpened,
 }

@@ -19,8 +19,7 @@ var TurnClosedTwice = &probe.Rule{
 		Damage: "The model sees the end of a turn where none was open, and learns to write it.",
 		Fix:    "Let one place end the turn.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkClosedOnce,
+	Find: checkClosedOnce,
 }
 
 func checkClosedOnce(s *probe.Subject, find probe.Finder) {

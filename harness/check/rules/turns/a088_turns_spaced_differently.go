@@ -21,7 +21,6 @@ var TurnsSpacedDifferently = &probe.Rule{
 		Damage: "The model sees a spelling of turns that it was not trained on; tokens drift.",
 		Fix:    "Open and end every turn with the same text; only the role may differ.",
 	},
-	Group:    probe.GroupLint,
 	Requires: []string{"A058", "A059"},
 	Find:     checkSpacing,
 }

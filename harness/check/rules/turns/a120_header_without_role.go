@@ -27,8 +27,7 @@ var HeaderWithoutRole = &probe.Rule{
 			"a result for a question.",
 		Fix: "Write the role in every header.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkNamed,
+	Find: prompts.IfHeard(checkNamed),
 }
 
 // blank returns where the template writes a marker that is all brackets: <||>.
@@ -43,9 +42,6 @@ func blank(t *prompts.Prompt) (int, bool) {
 }
 
 func checkNamed(s *probe.Subject, find probe.Finder) {
-	if !prompts.Heard(s, find) {
-		return
-	}
 	for _, t := range prompts.All.Of(s) {
 		if at, ok := blank(t); ok {
 			find(t.At(at), "a marker is written without the name that belongs into it\nthe "+

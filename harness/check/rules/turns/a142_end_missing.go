@@ -25,8 +25,7 @@ var EndMissing = &probe.Rule{
 			"answer or its call.",
 		Fix: "Write the end of a turn after answers and after calls.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkEnds,
+	Find: checkEnds,
 }
 
 // checkEnds looks for the end of a turn after all answers and after all calls. Results may stand

@@ -20,8 +20,7 @@ var ArgumentOrderChanged = &probe.Rule{
 			"calls.",
 		Fix: "Do not sort: tojson keeps the order, dictsort does not.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkOrder,
+	Find: checkOrder,
 }
 
 func checkOrder(s *probe.Subject, find probe.Finder) {

@@ -15,8 +15,7 @@ var NumberChanged = &probe.Rule{
 		Damage: "An id of 19 digits becomes another id.",
 		Fix:    "Print numbers with tojson, not with round, int or float.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkNumbers,
+	Find: checkNumbers,
 }
 
 func checkNumbers(s *probe.Subject, find probe.Finder) {

@@ -18,8 +18,7 @@ var ValuesAmbiguous = &probe.Rule{
 		Damage: "Without a schema the string \"02134\" comes back as the number 2134.",
 		Fix:    "Declare the type of every parameter; or write strings with quotes.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkAmbiguous,
+	Find: checkAmbiguous,
 }
 
 func checkAmbiguous(s *probe.Subject, find probe.Finder) {

@@ -23,8 +23,7 @@ var TextEscaped = &probe.Rule{
 			"for it.",
 		Fix: "Use tojson as transformers defines it: no HTML escapes, no ASCII escapes.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkEscapes,
+	Find: checkEscapes,
 }
 
 // escapes are ways to write the characters of awkward that JSON does not need.

@@ -17,8 +17,7 @@ var WhitespaceChanged = &probe.Rule{
 			"lost.",
 		Fix: "Do not trim content.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkSpace,
+	Find: checkSpace,
 }
 
 func checkSpace(s *probe.Subject, find probe.Finder) {

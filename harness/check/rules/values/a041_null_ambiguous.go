@@ -19,8 +19,7 @@ var NullAmbiguous = &probe.Rule{
 			"\"None\".",
 		Fix: "Leave arguments out that are null; or write strings with quotes.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkNullAmbiguous,
+	Find: checkNullAmbiguous,
 }
 
 func checkNullAmbiguous(s *probe.Subject, find probe.Finder) {

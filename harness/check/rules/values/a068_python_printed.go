@@ -25,8 +25,7 @@ var PythonPrinted = &probe.Rule{
 			"JSON takes it.",
 		Fix: "Print values with tojson.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkPython,
+	Find: checkPython,
 }
 
 // doublyQuoted reports whether the template itself writes keys around the arguments of a call as

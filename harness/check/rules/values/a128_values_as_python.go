@@ -20,8 +20,7 @@ var ValuesAsPython = &probe.Rule{
 			"expects JSON.",
 		Fix: "Write all but strings with tojson, if the model was trained so.",
 	},
-	Group: probe.GroupLint,
-	Find:  checkTaggedPython,
+	Find: checkTaggedPython,
 }
 
 // checkTaggedPython writes values of several types between the tags of arguments.
