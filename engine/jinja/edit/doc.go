@@ -10,8 +10,8 @@
 // white space that a place needs.
 //
 // Where a variable has its values from, and what runs under which conditions, is told by package
-// flow: [Template].Flow returns its model of the same template, and [Template.Of] leads from one to the
-// other.
+// flow: [Template].Flow returns its model of the same template, and [Template.Of] leads from one to
+// the other.
 //
 // # Cost
 //

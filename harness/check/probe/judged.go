@@ -45,6 +45,15 @@ func (s *Subject) Supports(find Finder, capability string) bool {
 	return has
 }
 
+// IfReplays returns the function of a rule that is judged where the template writes calls.
+func IfReplays(check func(*Subject, Finder)) func(*Subject, Finder) {
+	return func(s *Subject, find Finder) {
+		if s.Supports(find, ReplaysCalls) {
+			check(s, find)
+		}
+	}
+}
+
 const (
 	DescribesTools = "supports_tools"
 	ReplaysCalls   = "supports_tool_calls"

@@ -16,13 +16,10 @@ var ArgumentsDoubleEncoded = &probe.Rule{
 		Damage: "The model sees \"{\\\"city\\\": ...}\" in its history and answers in kind.",
 		Fix:    "Print arguments with tojson only if they are not a string.",
 	},
-	Find: checkStringArguments,
+	Find: probe.IfReplays(checkStringArguments),
 }
 
 func checkStringArguments(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	prompt, err := s.WithArguments(sample.ArgumentsText)
 	if quoted := `\"city\"`; err == nil && prompt.Has(quoted) {
 		find(prompt.Of(quoted), "a call's arguments that come as JSON text are encoded a "+

@@ -19,13 +19,10 @@ var CallDropped = &probe.Rule{
 		Fix:    "Write all calls in a loop.",
 	},
 	Supersedes: []string{"A165"},
-	Find:       checkCalls,
+	Find:       probe.IfReplays(checkCalls),
 }
 
 func checkCalls(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	turn := sample.CallTurnOf
 	with := func(calls ...ordered.Value) (probe.Rendering, error) {
 		return s.Fitted(sample.Talk(sample.User, turn(calls...), sample.Result, sample.LaterResult,

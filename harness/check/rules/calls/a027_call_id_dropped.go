@@ -14,13 +14,10 @@ var CallIDDropped = &probe.Rule{
 		Damage: "With several calls the model cannot tell which result belongs to which.",
 		Fix:    "Write the id with the call and with the result, if the model was trained so.",
 	},
-	Find: checkIDs,
+	Find: probe.IfReplays(checkIDs),
 }
 
 func checkIDs(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	prompt, err := s.Fitted(sample.Talk(sample.User, sample.CallTurn, sample.Result), true, true)
 	if probe.Judged(find, err) && !prompt.Has("callid001") {
 		find(prompt.Near("callid001"), "the ids of calls are written neither with the call "+

@@ -17,13 +17,10 @@ var ArgumentsRefused = &probe.Rule{
 			"one.",
 		Fix: "Ask {% if arguments is string %} and serve both.",
 	},
-	Find: checkArgumentForms,
+	Find: probe.IfReplays(checkArgumentForms),
 }
 
 func checkArgumentForms(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	text, asString := s.WithArguments(sample.ArgumentsText)
 	object, asObject := s.WithArguments(sample.Arguments)
 	if asString != nil && asObject != nil {

@@ -18,15 +18,12 @@ var CallEscaped = &probe.Rule{
 		Fix: "Mark nothing as safe: jinja2 escapes all text that is joined with such a value, " +
 			"the template's own as well.",
 	},
-	Find: checkEscapedCalls,
+	Find: probe.IfReplays(checkEscapedCalls),
 }
 
 // checkEscapedCalls compares the two forms of arguments: entities that only objects bring are no
 // model's spelling.
 func checkEscapedCalls(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	asString, err1 := s.WithArguments(sample.ArgumentsText)
 	asObject, err2 := s.WithArguments(sample.Arguments)
 	if err2 != nil {

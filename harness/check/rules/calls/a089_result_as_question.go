@@ -16,14 +16,11 @@ var ResultAsQuestion = &probe.Rule{
 		Damage: "The model cannot tell a web page that a tool read from its user's wishes.",
 		Fix:    "Give results a role or a marker of their own.",
 	},
-	Find: checkResultRole,
+	Find: probe.IfReplays(checkResultRole),
 }
 
 // checkResultRole writes the same text as a result and as a question.
 func checkResultRole(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	result, err1 := s.Fitted(sample.Talk(sample.User, sample.CallTurn, sample.Result), true, true)
 	question, err2 := s.Fitted(sample.Talk(sample.User, sample.CallTurn, chat.User("RESULTNEEDLE")),
 		true, true)

@@ -21,14 +21,11 @@ var ResultUnnamed = &probe.Rule{
 			"that does not exist.",
 		Fix: "Look the name up: go through the calls before for the one whose id is tool_call_id.",
 	},
-	Find: checkResultNamed,
+	Find: probe.IfReplays(checkResultNamed),
 }
 
 // checkResultNamed renders unfitted: the engine gives a result its name, and others do not.
 func checkResultNamed(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	nameless := sample.Result.Without("name")
 	for _, arguments := range []ordered.Value{sample.Arguments, sample.ArgumentsText} {
 		call := sample.CallTurnWith(arguments)

@@ -17,13 +17,10 @@ var NullContentPrinted = &probe.Rule{
 			"second turn of every agent fails.",
 		Fix: "Write content only if it is there: {% if message.content %}.",
 	},
-	Find: checkNull,
+	Find: probe.IfReplays(checkNull),
 }
 
 func checkNull(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	null := func(call ordered.Value) ordered.Value { return call.With("content", ordered.Value{}) }
 	call, follows := sample.CallTurn, sample.LaterUser
 	empty, err := s.Raw(sample.Talk(sample.User, call, follows), true)

@@ -20,15 +20,12 @@ var StepRewritten = &probe.Rule{
 			"past than the one it wrote.",
 		Fix: "Write a call and its result the same wherever they stand.",
 	},
-	Find: checkSteps,
+	Find: probe.IfReplays(checkSteps),
 }
 
 // checkSteps renders a loop of calls step by step. Each prompt, and each with the answer to it, is
 // the beginning of the next one.
 func checkSteps(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	thinking := sample.CallTurn.With("reasoning_content", ordered.Str("REASONNEEDLE"))
 	call2 := sample.CallTurnOf(sample.LaterCall).With("reasoning_content",
 		ordered.Str("SECONDNEEDLE"))

@@ -20,13 +20,10 @@ var ArgumentOrderChanged = &probe.Rule{
 			"calls.",
 		Fix: "Do not sort: tojson keeps the order, dictsort does not.",
 	},
-	Find: checkOrder,
+	Find: probe.IfReplays(checkOrder),
 }
 
 func checkOrder(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	prompt, err := writes(s, ordered.ObjectOf(ordered.MemberOf("zz", ordered.Str("NEEDLEONE")),
 		ordered.MemberOf("mm", ordered.Str("NEEDLETWO")),
 		ordered.MemberOf("aa", ordered.Str("NEEDLETHREE"))))

@@ -15,13 +15,10 @@ var NumberChanged = &probe.Rule{
 		Damage: "An id of 19 digits becomes another id.",
 		Fix:    "Print numbers with tojson, not with round, int or float.",
 	},
-	Find: checkNumbers,
+	Find: probe.IfReplays(checkNumbers),
 }
 
 func checkNumbers(s *probe.Subject, find probe.Finder) {
-	if !s.Supports(find, probe.ReplaysCalls) {
-		return
-	}
 	const digits = "9007199254740993"
 	prompt, err := writes(s, sample.Arguments.With("days", ordered.Num(digits)))
 	if probe.Judged(find, err) && prompt.Has("CITYNEEDLE") && !prompt.Has(digits) {
