@@ -381,5 +381,6 @@ func (t *Template) Cover(in Input, c, known *jinja.Coverage) (string, error) {
 }
 
 func (t *Template) options() jinja.Options {
-	return jinja.Options{Mode: jinja.Mutable, Dialect: t.Dialect, Limits: t.Limits, Budget: t.Budget, Now: t.Now}
+	return jinja.Options{Mode: jinja.Mutable, Dialect: t.Dialect, Limits: t.Limits,
+		Budget: t.Budget, Now: t.Now}
 }

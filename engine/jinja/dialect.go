@@ -7,11 +7,12 @@ import (
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
-// Dialect is Jinja as an engine's own interpreter has it, that of llama.cpp and its likes, where it
-// is not Jinja2 (E33). Filters and methods are one table by kind. What is undefined has undefined
-// members, and is nothing in a sum with a text; any other value is printed there; it is in no list. A
-// list is printed as its items, an object and None not at all. A loop does not go through a text, and its variables live on from one round to the next. A macro
-// takes arguments by their number: the last parameters alone have defaults.
+// Dialect is Jinja as an engine's own interpreter has it, that of llama.cpp, where it is not Jinja2
+// (E33). Filters and methods are one table by kind. What is undefined has undefined members, and is
+// nothing in a sum with a text, in which any other value is printed; it is in no list. A list is
+// printed as its items, an object and None not at all. A loop does not go through a text, and its
+// variables live on from one round to the next. A macro takes arguments by their number: the last
+// parameters alone have defaults.
 type Dialect struct {
 	// Builtins are the names of the filters and methods of values of a kind; there are no others.
 	// Tuples, ranges, views and generators are lists.

@@ -91,8 +91,9 @@ func lookAsLlama(s Server) *llamaLooks {
 	l := &llamaLooks{}
 	s.llama = func() *llamaLooks { return l }
 	try := func(messages ordered.Value, tools ...ordered.Value) (*jinja.Trace, string, bool) {
-		in := chattemplate.Input{Messages: messages.Items(), Generate: true, Kwargs: []ordered.Member{
-			ordered.MemberOf("tools", ordered.ArrayOf(tools...))}}
+		given := ordered.MemberOf("tools", ordered.ArrayOf(tools...))
+		in := chattemplate.Input{Messages: messages.Items(), Generate: true,
+			Kwargs: []ordered.Member{given}}
 		seen, err := s.t.Observe(in)
 		return seen.Trace, seen.String, err == nil
 	}
