@@ -14,6 +14,40 @@ func Parting(a, b string) int {
 	return at
 }
 
+// Common returns the longest common subsequence of two lists, as the indexes in both.
+func Common[T any](a, b []T, same func(a, b T) bool) (pairs [][2]int) {
+	from := 0
+	for from < min(len(a), len(b)) && same(a[from], b[from]) {
+		pairs = append(pairs, [2]int{from, from})
+		from++
+	}
+	longest := make([][]int, len(a)+1) // from an index of each on
+	for i := range longest {
+		longest[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= from; i-- {
+		for j := len(b) - 1; j >= from; j-- {
+			if same(a[i], b[j]) {
+				longest[i][j] = longest[i+1][j+1] + 1
+			} else {
+				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+			}
+		}
+	}
+	for i, j := from, from; i < len(a) && j < len(b); {
+		switch {
+		case same(a[i], b[j]):
+			pairs = append(pairs, [2]int{i, j})
+			i, j = i+1, j+1
+		case longest[i+1][j] >= longest[i][j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return pairs
+}
+
 // Quote shows a piece of a text around an offset, quoted. It cuts no word in two.
 func Quote(text string, at int) string {
 	const around, word = 40, 24 // bytes

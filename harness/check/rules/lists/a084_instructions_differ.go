@@ -263,31 +263,10 @@ func collapse(all []spelling.Piece) []spelling.Piece {
 }
 
 // align returns the longest common subsequence of pieces.
-func align(a, b []spelling.Piece) [][2]spelling.Piece {
-	n := make([][]int, len(a)+1)
-	for i := range n {
-		n[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i].Word == b[j].Word {
-				n[i][j] = n[i+1][j+1] + 1
-			} else {
-				n[i][j] = max(n[i+1][j], n[i][j+1])
-			}
-		}
-	}
-	var matched [][2]spelling.Piece
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i].Word == b[j].Word:
-			matched = append(matched, [2]spelling.Piece{a[i], b[j]})
-			i, j = i+1, j+1
-		case n[i+1][j] >= n[i][j+1]:
-			i++
-		default:
-			j++
-		}
+func align(a, b []spelling.Piece) (matched [][2]spelling.Piece) {
+	same := func(a, b spelling.Piece) bool { return a.Word == b.Word }
+	for _, pair := range report.Common(a, b, same) {
+		matched = append(matched, [2]spelling.Piece{a[pair[0]], b[pair[1]]})
 	}
 	return matched
 }
