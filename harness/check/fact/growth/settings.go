@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 )
@@ -32,7 +33,7 @@ func settings(s *probe.Subject) []setting {
 	if !slices.ContainsFunc(Numbers(s), func(n int) bool { return n >= LeastNumber }) {
 		return nil
 	}
-	values := switches(s)
+	values := Switches(s.Template.ChatTemplate().Names(), s.Flow().Compared())
 	all := []setting{nil}
 	combined := 1
 	for _, v := range values {
@@ -73,11 +74,11 @@ func settings(s *probe.Subject) []setting {
 	return all[:min(len(all), mostSettings)]
 }
 
-// switches returns the values of each switch of a template.
-func switches(s *probe.Subject) [][]ordered.Member {
-	compared := s.Flow().Compared()
+// Switches returns the values of each switch of a template, of the variables that it reads and the
+// literals that it compares them with.
+func Switches(names []string, compared map[string][]flow.Literal) [][]ordered.Member {
 	var all [][]ordered.Member
-	for _, name := range s.Template.ChatTemplate().Names() {
+	for _, name := range names {
 		if slices.Contains(given, name) || len(all) == mostSwitches {
 			continue
 		}
