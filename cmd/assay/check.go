@@ -694,7 +694,6 @@ func (k *checking) edited(ctx context.Context, one *checked, src subject.Source,
 		*o.Accepted = check.Suppressed(was.Text)
 	}
 	*o.Accepted = slices.AppendSeq(*o.Accepted, maps.Keys(k.settings.accepted))
-	findings := k.findings(src, o)
 	var cases []families.Case
 	if was != nil && !was.Same(src) {
 		var err error
@@ -702,13 +701,15 @@ func (k *checking) edited(ctx context.Context, one *checked, src subject.Source,
 			return err
 		}
 	}
-	edit := diff.Since(ctx, was, src, cases, together)
+	edit := diff.Since(ctx, was, src, cases, together, func(s subject.Source) []rule.Result {
+		return k.findings(s, o)
+	})
+	before, findings := edit.Findings[0], edit.Findings[1]
 	switch {
 	case edit.Was == nil:
 	case edit.Was.Same(src):
 		rule.Settle(findings, slices.Clone(findings), k.settled())
 	default:
-		before := k.findings(*edit.Was, o)
 		for i := range before {
 			before[i].Suite = src.Name
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/conversation/standard"
 	"github.com/goassay/assay/harness/corpus/split"
 	"github.com/goassay/assay/harness/report"
@@ -28,48 +27,14 @@ func (p *pair) file() rule.Place { return rule.Place{File: p.source.File} }
 // blame is the place and the text of an error of the new revision.
 func (p *pair) blame(err error) (rule.Place, string) { return probe.Place(p.source, err) }
 
-// wrote is the place in the new revision that wrote a byte of a conversation's prompt.
-func (p *pair) wrote(r chat.Request, off int) rule.Place {
-	return p.wroteFor(p.is.Caps().Fit(r).Input, off)
-}
-
 // change is the place in the new revision that writes text that the old one did not, the first in
-// the battery.
+// the requests.
 func (p *pair) change() rule.Place {
-	return p.changeBehind(func(chat.Request) string { return "" })
-}
-
-// turnChange is the same after the first question, where turns are.
-func (p *pair) turnChange() rule.Place {
-	place := p.changeBehind(func(r chat.Request) string {
-		for _, m := range r.Messages {
-			if m.At("role").Text() == "user" {
-				return m.At("content").Text()
-			}
-		}
-		return ""
-	})
-	if place == p.file() {
-		return p.change()
+	first, count := p.firstTalk(talk.differs)
+	if count == 0 {
+		return p.file()
 	}
-	return place
-}
-
-// changeBehind is the place that writes the first change after a text of each conversation.
-func (p *pair) changeBehind(text func(chat.Request) string) rule.Place {
-	place, found := p.file(), false
-	p.prompts(func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error) {
-		if found || wasErr != nil || isErr != nil {
-			return
-		}
-		from, to := strings.Index(was.Text, text(c.Request)),
-			strings.Index(is.Text, text(c.Request))
-		if from >= 0 && to >= 0 && was.Text[from:] != is.Text[to:] {
-			place, found = p.wrote(c.Request, to+report.Parting(was.Text[from:], is.Text[to:])),
-				true
-		}
-	})
-	return place
+	return p.wroteFor(first.in, report.Parting(first.was, first.is))
 }
 
 func compiles(p *pair, find finder) {
@@ -90,27 +55,6 @@ func (p *pair) capsThat(was bool, find finder, text string) {
 
 func capsLost(p *pair, find finder) {
 	p.capsThat(true, find, "%s was true and is false")
-	// A capability under a new condition is lost to those who do not meet it.
-	was, is := p.was.Caps().Needs, p.is.Caps().Needs
-	for _, c := range []struct {
-		was, is bool
-		text    string
-	}{
-		{was.ToolsSystem, is.ToolsSystem, "tools are described only beside a system message"},
-		{was.Followed, is.Followed, "calls are written only where a message follows"},
-		{was.NameInID, is.NameInID, "a call's name is written only inside its id"},
-		{was.Tool.Flat, is.Tool.Flat,
-			"a tool's name is read from the tool itself, and not from its function"},
-		{was.TextValues, is.TextValues, "an argument that is no string is refused"},
-		{was.FlatCalls, is.FlatCalls, "a call's name is read from the call itself, and not from its function"},
-	} {
-		if c.is && !c.was {
-			find(p.change(), "%s", c.text)
-		}
-	}
-	if was, is := p.was.Caps().IDs.Taken, p.is.Caps().IDs.Taken; is != was && !is.IsZero() {
-		find(p.change(), "ids of calls are refused but those of %s", is)
-	}
 }
 
 func capsGained(p *pair, find finder) { p.capsThat(false, find, "%s was false and is true") }
@@ -136,101 +80,34 @@ func (p *pair) formatDiff() string {
 
 func formatChanged(p *pair, find finder) {
 	if p.changed {
-		find(p.turnChange(), "the format differs\n%s", p.formatDiff())
+		find(p.change(), "the format differs\n%s", p.formatDiff())
 	}
 }
 
 func spacingChanged(p *pair, find finder) {
 	if p.respaced {
-		find(p.turnChange(), "the format differs in white space\n%s", p.formatDiff())
+		find(p.change(), "the format differs in white space\n%s", p.formatDiff())
 	}
 }
 
-// prompts renders every conversation of the battery with both revisions.
-func (p *pair) prompts(yield func(c standard.Conversation, was, is engine.Prompt, wasErr,
-	isErr error)) {
-	for _, c := range standard.Battery() {
-		was, wasErr := p.was.Render(c.Request)
-		is, isErr := p.is.Render(c.Request)
-		yield(c, was, is, wasErr, isErr)
-	}
-}
-
-// tail is the end of a prompt: the header and the prefill.
-func tail(t *engine.Template, p engine.Prompt) string {
-	prefill, err := p.Prefill()
-	if err != nil {
-		return ""
-	}
-	header := t.Analysis().Format.Header
-	if before, ok := strings.CutSuffix(p.Text, prefill); ok && strings.HasSuffix(before, header) {
-		return header + prefill
-	}
-	return prefill
-}
-
-func generationChanged(p *pair, find finder) {
-	seen := false
-	p.prompts(func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error) {
-		if wasErr != nil || isErr != nil || seen {
-			return
-		}
-		if old, now := tail(p.was, was), tail(p.is, is); old != now &&
-			!strings.HasSuffix(is.Text, old) {
-			seen = true
-			find(p.wrote(c.Request, len(is.Text)-len(now)+report.Parting(old, now)), "the prompt of %q ended with %q and ends with %q", c.Name,
-				old, now)
-		}
-	})
-}
-
-func promptRefused(p *pair, find finder) {
-	found := false
-	p.prompts(func(c standard.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
-		if wasErr == nil && isErr != nil {
-			at, text := p.blame(isErr)
-			find(at, "the conversation %q is refused: %s", c.Name, text)
-			found = true
-		}
-	})
-	if found {
-		return
-	}
-	first, names := talk{}, 0
+// firstTalk finds the first of the requests of which something is true, with how many they are.
+func (p *pair) firstTalk(is func(talk) bool) (first talk, count int) {
 	for _, t := range p.talks() {
-		if t.wasErr == nil && t.isErr != nil {
-			if names++; names == 1 {
+		if is(t) {
+			if count++; count == 1 {
 				first = t
 			}
 		}
 	}
-	if names > 0 {
+	return first, count
+}
+
+func promptRefused(p *pair, find finder) {
+	first, count := p.firstTalk(func(t talk) bool { return t.wasErr == nil && t.isErr != nil })
+	if count > 0 {
 		at, text := p.blame(first.isErr)
-		find(at, "%d conversations are refused, the first of them %q: %s", names, first.name, text)
+		find(at, "%d requests are refused, the first of them %q: %s", count, first.name, text)
 	}
-}
-
-// talk is a conversation of the grammar, as clients send it, rendered by both revisions. Nothing is
-// fitted to a revision: the changes of an edit that only some forms of messages meet would be
-// fitted away.
-type talk struct {
-	name          string
-	in            chattemplate.Input
-	was, is       string
-	wasErr, isErr error
-}
-
-// renderTalks renders the conversations of the grammar.
-func (p *pair) renderTalks() []talk {
-	conversations := conversation.Usual().Conversations
-	all := make([]talk, len(conversations))
-	for i, c := range conversations {
-		t := talk{name: c.Name, in: c.Input(p.was.Caps().Needs.Bound)}
-		t.was, t.wasErr = p.was.ChatTemplate().Render(t.in)
-		t.is, t.isErr = p.is.ChatTemplate().Render(t.in)
-		all[i] = t
-	}
-	return all
 }
 
 // wroteFor is the place in the new revision that wrote a byte for an input.
@@ -245,42 +122,20 @@ func (p *pair) wroteFor(in chattemplate.Input, off int) rule.Place {
 }
 
 func promptAccepted(p *pair, find finder) {
-	p.prompts(func(c standard.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
-		if wasErr != nil && isErr == nil {
-			find(p.file(), "the conversation %q was refused (%v) and is rendered", c.Name, wasErr)
-		}
-	})
+	first, count := p.firstTalk(func(t talk) bool { return t.wasErr != nil && t.isErr == nil })
+	if count > 0 {
+		find(p.file(), "%d requests were refused and are rendered, the first of them %q: %w", count,
+			first.name, first.wasErr)
+	}
 }
 
-// promptChanged reports the first conversation in full and counts the others, since one edit
-// changes them all alike.
+// promptChanged reports the first request in full and counts the others, since one edit changes
+// them all alike.
 func promptChanged(p *pair, find finder) {
-	var names []string
-	evidence, at := "", p.file()
-	p.prompts(func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error) {
-		if wasErr == nil && isErr == nil && was.Text != is.Text {
-			if names = append(names, c.Name); len(names) == 1 {
-				evidence, at = excerpt(was.Text, is.Text),
-					p.wrote(c.Request, report.Parting(was.Text, is.Text))
-			}
-		}
-	})
-	if names != nil {
-		find(at, "the prompts of %s differ\nof %s:\n%s", strings.Join(names, ", "), names[0],
-			evidence)
-		return
-	}
-	first, count := talk{}, 0
-	for _, t := range p.talks() {
-		if t.wasErr == nil && t.isErr == nil && t.was != t.is {
-			if count++; count == 1 {
-				first = t
-			}
-		}
-	}
-	if count > 0 {
-		find(p.wroteFor(first.in, report.Parting(first.was, first.is)), "the prompts of %d conversations differ, the first of them:\n%s:\n%s",
-			count, first.name, excerpt(first.was, first.is))
+	if first, count := p.firstTalk(talk.differs); count > 0 {
+		find(p.change(),
+			"the prompts of %d requests differ, the first of them:\n%s:\n%s", count, first.name,
+			excerpt(first.was, first.is))
 	}
 }
 
@@ -295,9 +150,9 @@ func parseChanged(p *pair, find finder) {
 		is, err2 := parse(p.is, r, c.Fallbacks, c.Output, c.Reason)
 		switch {
 		case err1 == nil && err2 != nil:
-			find(p.turnChange(), "the output of the case %q is refused: %v", c.Name, err2)
+			find(p.change(), "the output of the case %q is refused: %v", c.Name, err2)
 		case err1 == nil && split.Diff(was, is) != "":
-			find(p.turnChange(), "the output of the case %q: %s", c.Name, split.Diff(was, is))
+			find(p.change(), "the output of the case %q: %s", c.Name, split.Diff(was, is))
 		}
 	}
 	request := chat.Request{Messages: standard.ToolRequest().Messages, Tools: verify.Tools()}
@@ -308,21 +163,9 @@ func parseChanged(p *pair, find finder) {
 		was, err1 := parse(p.was, request, nil, shape.Turn, chat.FinishStop)
 		is, err2 := parse(p.is, request, nil, shape.Turn, chat.FinishStop)
 		if err1 == nil && (err2 != nil || split.Diff(was, is) != "") {
-			find(p.turnChange(), "a turn of the old revision (%s) is read "+
+			find(p.change(), "a turn of the old revision (%s) is read "+
 				"differently: %s", shape.Name, split.Diff(was, is))
 			return
-		}
-	}
-}
-
-// partLost compares the two revisions' texts of messages of every shape.
-func partLost(p *pair, find finder) {
-	is := p.is.Verify().Shapes
-	for i, was := range p.was.Verify().Shapes {
-		if was.Verdict == verify.Verified && was.Note == "" && is[i].Note != "" &&
-			is[i].Verdict != verify.Failed {
-			find(p.turnChange(), "%s: was verified and is %s (%s)", was.Name, is[i].Verdict,
-				is[i].Note)
 		}
 	}
 }
@@ -370,7 +213,7 @@ func grammarChanged(p *pair, find finder) {
 			m.AcceptString(sentence)
 			if m.Err() == nil && !m.Done() {
 				shown, caret := visible.Mark(sentence, m.Offset(), m.Offset()+1, sampleWidth)
-				find(p.turnChange(), "%s\n%s\n%s", c.text, shown, caret)
+				find(p.change(), "%s\n%s\n%s", c.text, shown, caret)
 				return
 			}
 		}
@@ -393,9 +236,9 @@ func grammarOf(t *engine.Template) *gbnf.Grammar {
 // once.
 func introduced(severity rule.Severity) func(*pair, finder) {
 	return func(p *pair, find finder) {
-		for _, res := range p.findings[1] {
+		for _, res := range p.findings()[1] {
 			if res.Status != rule.Passed && res.Severity == severity &&
-				!broken(p.findings[0], res.Rule) {
+				!broken(p.findings()[0], res.Rule) {
 				place := res.Place
 				if place.Line == 0 {
 					// a part that the template lacks has no place, the change that took it away has
@@ -408,8 +251,8 @@ func introduced(severity rule.Severity) func(*pair, finder) {
 }
 
 func mended(p *pair, find finder) {
-	for _, res := range p.findings[0] {
-		if res.Status != rule.Passed && !broken(p.findings[1], res.Rule) {
+	for _, res := range p.findings()[0] {
+		if res.Status != rule.Passed && !broken(p.findings()[1], res.Rule) {
 			find(p.file(), "%s %s no longer: %s", res.Rule, res.Name, res.Text)
 		}
 	}

@@ -1,10 +1,8 @@
 package diff
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check/rule"
@@ -16,21 +14,28 @@ import (
 type Edit struct {
 	Was     *subject.Source // nil: there is none
 	Changes []rule.Result   // as `assay diff` finds them, without the checks' own findings
+	// Findings are those of the checks in the earlier revision, where there is one that differs,
+	// and in this one.
+	Findings [2][]rule.Result
 }
 
 // Since compares a template with an earlier revision, nil where there is none, also by the cases of
-// a family. Both have one bound on
-// their renders together, that of the options.
+// a family and by what the checks find in each. Both have one bound on their renders together, that
+// of the options.
 func Since(ctx context.Context, was *subject.Source, is subject.Source, cases []families.Case,
-	o engine.Options) Edit {
+	o engine.Options, findings func(subject.Source) []rule.Result) Edit {
+	e := Edit{Findings: [2][]rule.Result{1: findings(is)}}
 	if was == nil {
-		return Edit{}
+		return e
 	}
-	e := Edit{Was: &subject.With(ctx, []subject.Source{*was}, o)[0]}
+	e.Was = &subject.With(ctx, []subject.Source{*was}, o)[0]
 	if was.Same(is) {
 		return e
 	}
-	e.Changes = slices.DeleteFunc(Compare(*e.Was, is, cases),
+	e.Findings[0] = findings(*e.Was)
+	p := &pair{cases: cases, before: *e.Was, source: is,
+		findings: func() [2][]rule.Result { return e.Findings }}
+	e.Changes = slices.DeleteFunc(p.results(),
 		func(res rule.Result) bool { return slices.Contains(OfFindings, res.Rule) })
 	return e
 }
@@ -55,13 +60,5 @@ func (e Edit) Class(findings []rule.Result) string {
 	if len(changed) == 0 {
 		return Identical
 	}
-	slices.SortStableFunc(changed,
-		func(a, b rule.Result) int { return cmp.Compare(b.Level(), a.Level()) })
-	var names []string
-	for _, res := range changed {
-		if !slices.Contains(names, res.Name) {
-			names = append(names, res.Name)
-		}
-	}
-	return Class(changed[0].Level()) + ": " + strings.Join(names, ", ")
+	return summed(changed)
 }

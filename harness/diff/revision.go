@@ -51,11 +51,11 @@ var comparisons = []*comparison{
 		Fix: "Keep the white space, unless the " +
 			"old one was wrong."}, Group: group, Find: spacingChanged},
 	{Rule: rule.Rule{ID: "D006", Name: "generation-prompt-changed", Severity: rule.Error,
-		Short: "The generation prompt has changed.",
+		Short: "The generation prompt has changed, or the end of the message before it.",
 		Damage: "The answer starts in another state: with reasoning open or closed, or without " +
 			"the model's role.",
 		Fix: "Keep it, or change the servers that rely on it " +
-			"at the same time."}, Group: group, Find: generationChanged},
+			"at the same time."}, Group: group, Find: flawsOf(ended)},
 	{Rule: rule.Rule{ID: "D007", Name: "prompt-refused", Severity: rule.Error,
 		Short: "A conversation that was " +
 			"rendered is refused.", Damage: "Requests that worked " +
@@ -88,10 +88,20 @@ var comparisons = []*comparison{
 		Short: "The automatic checks no longer " +
 			"find something.", Damage: "None.", Fix: "Nothing to do."}, Group: group, Find: mended},
 	{Rule: rule.Rule{ID: "D015", Name: "part-no-longer-written", Severity: rule.Error,
-		Short: "A part of an answer is no longer written into the prompt: reasoning, " +
-			"content or a call.",
-		Damage: "The model does not see its own earlier words, and goes on as if it had not.",
-		Fix:    "Write the part, or say so to users."}, Group: group, Find: partLost},
+		Short:  "A part of a request is no longer written into the prompt.",
+		Damage: "The model does not see it, and goes on as if it had not been said.",
+		Fix:    "Write the part, or say so to users."}, Group: group, Find: flawsOf(lost)},
+	{Rule: rule.Rule{ID: "D018", Name: "part-changed", Severity: rule.Error,
+		Short:  "A part of a request is written twice, in another spelling or elsewhere.",
+		Damage: "The model sees what nobody said, or as if somebody else had said it.",
+		Fix:    "Write the part once, as it was said and where."}, Group: group,
+		Find: flawsOf(doubled, respelled, moved)},
+	{Rule: rule.Rule{ID: "D019", Name: "frame-changed", Severity: rule.Error,
+		Short: "What stands around the parts of a request has changed: a marker, an end, a " +
+			"separator, a header, or the requests for which a fixed text is written.",
+		Damage: "The model sees turns, calls or lists of a form that it was not trained on.",
+		Fix:    "Write what the old revision writes there."}, Group: group,
+		Find: flawsOf(framed, condition)},
 }
 
 // oldBroken is the rule of an edit whose old revision does not compile; no other rule has something
@@ -156,20 +166,30 @@ type pair struct {
 	source   subject.Source // of the new one
 	err      error          // why it does not compile
 	cases    []families.Case
-	findings [2][]rule.Result // of the automatic checks
 	formats  [2]string
-	respaced bool // the formats differ in white space only
-	changed  bool // they differ in more
+	respaced bool                    // the formats differ in white space only
+	changed  bool                    // they differ in more
+	findings func() [2][]rule.Result // of the automatic checks
 	talks    func() []talk
+	flaws    func() [flaws]flawed
 }
 
 // Compare compares two revisions. Cases are recorded outputs of the family; there may be none.
 // Where the limits ended the look at one of them, the only result is that they were not compared.
 func Compare(was, is subject.Source, cases []families.Case) []rule.Result {
 	p := &pair{cases: cases, before: was, source: is}
+	accepted := check.Suppressed(was.Text) // it cannot silence findings that it introduces
+	o := check.Options{Accepted: &accepted}
+	p.findings = sync.OnceValue(func() [2][]rule.Result {
+		return [2][]rule.Result{check.Template(was, o), check.Template(is, o)}
+	})
+	return p.results()
+}
+
+func (p *pair) results() []rule.Result {
 	results := p.compare()
 	if p.incomplete() != nil {
-		return notCompared.Run(p, scope(is.File, is, NotCompared))
+		return notCompared.Run(p, scope(p.source.File, p.source, NotCompared))
 	}
 	return results
 }
@@ -181,12 +201,9 @@ func (p *pair) compare() []rule.Result {
 	}
 	p.is, p.err = is.Compile()
 	if p.err == nil {
-		accepted := check.Suppressed(was.Text) // it cannot silence findings that it introduces
-		o := check.Options{Accepted: &accepted}
-		p.findings = [2][]rule.Result{check.Template(was, o), check.Template(is, o)}
 		p.compareFormats()
 	}
-	p.talks = sync.OnceValue(p.renderTalks)
+	p.talks, p.flaws = sync.OnceValue(p.renderTalks), sync.OnceValue(p.findFlaws)
 	var results []rule.Result
 	for i, c := range comparisons {
 		if p.err != nil && i > 0 {
@@ -334,13 +351,18 @@ func Conclusion(was, is subject.Source, results []rule.Result) string {
 	if changes == nil {
 		return Unseen + ": " + from + " do the same"
 	}
+	return summed(changes)
+}
+
+// summed is the class of the worst of changes, and the names of all, the worst first.
+func summed(changes []rule.Result) string {
 	slices.SortStableFunc(changes,
-		func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+		func(a, b rule.Result) int { return cmp.Compare(b.Level(), a.Level()) })
 	var names []string
 	for _, res := range changes {
 		if !slices.Contains(names, res.Name) {
 			names = append(names, res.Name)
 		}
 	}
-	return Class(changes[0].Severity) + ": " + strings.Join(names, ", ")
+	return Class(changes[0].Level()) + ": " + strings.Join(names, ", ")
 }
