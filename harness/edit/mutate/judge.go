@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -69,8 +70,12 @@ type Found map[string]int
 // Check runs the checks, and counts all findings, and those that are more than a note. A rule that
 // could not be judged is no such one.
 func Check(src subject.Source) (all, loud Found) {
+	return count(check.Template(src, check.Options{}))
+}
+
+func count(results []rule.Result) (all, loud Found) {
 	all, loud = Found{}, Found{}
-	for _, res := range check.Template(src, check.Options{}) {
+	for _, res := range results {
 		if res.Status == rule.Passed {
 			continue
 		}
@@ -92,6 +97,26 @@ func (f Found) More(before Found) []string {
 	}
 	slices.Sort(more)
 	return more
+}
+
+// Gate judges an edit as `assay check --base` does: it returns the rules of the errors and warnings
+// that the edit brings, and those by which the gate fails.
+func Gate(was, is subject.Source) (loud, fails []string) {
+	edit := diff.Since(context.Background(), &was, is, nil, engine.Options{},
+		func(s subject.Source) []rule.Result { return check.Template(s, check.Options{}) })
+	_, before := count(edit.Findings[0])
+	_, after := count(edit.Findings[1])
+	for i := range edit.Findings[0] {
+		edit.Findings[0][i].Suite = is.Name
+	}
+	rule.Settle(edit.Findings[1], edit.Findings[0], "")
+	rule.Close(edit.Findings[1], "")
+	for _, res := range slices.Concat(edit.Findings[1], edit.Changes) {
+		if res.Bad() {
+			fails = append(fails, res.Rule)
+		}
+	}
+	return after.More(before), fails
 }
 
 // Template is a template that mutants are made of.
