@@ -60,12 +60,7 @@ func segmentValue(s engine.Segment) ordered.Value {
 
 // The colours of roles, as a terminal has them; the template's own text has none.
 var roleColors = map[string]string{
-	"system":    "35",
-	"developer": "35",
-	"user":      "32",
-	"assistant": "34",
-	"tool":      "33",
-	"":          "36",
+	"system": "35", "developer": "35", "user": "32", "assistant": "34", "tool": "33", "": "36",
 }
 
 // painted shows segments in the colours of their roles.

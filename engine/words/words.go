@@ -191,14 +191,11 @@ var (
 		lamp river bridge market letter camera kitchen holiday budget station museum flight hotel project printer calendar contact`)
 
 	questions = []string{
-		"Do you know when NAME opens on DAY?",
-		"Could you help me write to NAME about the THING?",
-		"How far is it from NAME to the next THING?",
-		"Why did NAME cancel the THING on DAY?",
+		"Do you know when NAME opens on DAY?", "Could you help me write to NAME about the THING?",
+		"How far is it from NAME to the next THING?", "Why did NAME cancel the THING on DAY?",
 		"Can you explain to me how the THING in NAME works?",
 		"Which THING would you recommend for a trip to NAME?",
-		"What should I bring to NAME on DAY?",
-		"Is there anything new about the THING of NAME?",
+		"What should I bring to NAME on DAY?", "Is there anything new about the THING of NAME?",
 	}
 	remarks = []string{
 		"The road to NAME is closed until DAY.",

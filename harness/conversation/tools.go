@@ -39,10 +39,9 @@ func (d *deriver) declare() {
 
 // tool declares a function.
 func (d *deriver) tool(more ...ordered.Member) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("type", text("function")),
-		ordered.MemberOf("function",
-			ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("name", text(d.Function()))},
-				more...)...)))
+	return ordered.ObjectOf(ordered.MemberOf("type", text("function")), ordered.MemberOf("function",
+		ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("name", text(d.Function()))},
+			more...)...)))
 }
 
 // parameters is the schema of a function's parameters.
@@ -71,8 +70,7 @@ func (d *deriver) someTools(n int) []ordered.Value {
 		first, second, third := d.Parameter(), d.Parameter(), d.Parameter()
 		tools[i] = d.tool(ordered.MemberOf("description", text(d.Remark())),
 			ordered.MemberOf("parameters", parameters([]string{first},
-				ordered.MemberOf(first, d.typed("string")),
-				ordered.MemberOf(second,
+				ordered.MemberOf(first, d.typed("string")), ordered.MemberOf(second,
 					d.typed("string", ordered.MemberOf("enum",
 						list(text(d.Word()), text(d.Word()))))),
 				ordered.MemberOf(third, d.typed("integer")))))
@@ -107,17 +105,14 @@ func (d *deriver) everyType() ordered.Value {
 			d.typed("number", ordered.MemberOf("format", text("float")))),
 		ordered.MemberOf(d.Parameter(),
 			d.typed("boolean", ordered.MemberOf("default", ordered.Boolean(true)))),
-		ordered.MemberOf(d.Parameter(),
-			d.typed("array", ordered.MemberOf("items",
-				ordered.ObjectOf(ordered.MemberOf("type", text("string")),
-					ordered.MemberOf("description", text(d.Remark())))))),
+		ordered.MemberOf(d.Parameter(), d.typed("array", ordered.MemberOf("items",
+			ordered.ObjectOf(ordered.MemberOf("type", text("string")),
+				ordered.MemberOf("description", text(d.Remark())))))),
 		ordered.MemberOf(d.Parameter(), d.typed("array", ordered.MemberOf("items", nested()))),
-		ordered.MemberOf(d.Parameter(),
-			ordered.ObjectOf(append(nested().Members(),
-				ordered.MemberOf("description", text(d.Remark())))...)),
-		ordered.MemberOf(d.Parameter(),
-			d.typed("string", ordered.MemberOf("enum", choices()),
-				ordered.MemberOf("default", text(d.Word())))),
+		ordered.MemberOf(d.Parameter(), ordered.ObjectOf(append(nested().Members(),
+			ordered.MemberOf("description", text(d.Remark())))...)),
+		ordered.MemberOf(d.Parameter(), d.typed("string", ordered.MemberOf("enum", choices()),
+			ordered.MemberOf("default", text(d.Word())))),
 		ordered.MemberOf(d.Parameter(),
 			d.typed("string", ordered.MemberOf("nullable", ordered.Boolean(true)))),
 		ordered.MemberOf(d.Parameter(),
@@ -133,8 +128,7 @@ func (d *deriver) everyType() ordered.Value {
 			ordered.ObjectOf(ordered.MemberOf("$ref", text("#/$defs/"+d.Word())))),
 		ordered.MemberOf(d.Parameter(), plain("object")),
 		ordered.MemberOf(d.Parameter(), plain("array")),
-		ordered.MemberOf(d.Parameter(), plain("string")),
-		ordered.MemberOf(d.Parameter(),
+		ordered.MemberOf(d.Parameter(), plain("string")), ordered.MemberOf(d.Parameter(),
 			ordered.ObjectOf(ordered.MemberOf("type", text("object")),
 				ordered.MemberOf("additionalProperties", plain("string")))),
 	}
@@ -189,8 +183,7 @@ func edges(seed uint64, avoid ...string) []edge {
 	}
 	plain := []ordered.Value{object(kind("string")), object(kind("number")),
 		object(kind("integer")), object(kind("boolean")), object(kind("null")),
-		object(kind("string"), choices()),
-		object(kind("array")), object(kind("object")), object(),
+		object(kind("string"), choices()), object(kind("array")), object(kind("object")), object(),
 		object(kind("array"), ordered.MemberOf("items", object(kind("string")))),
 		object(properties(true, object(kind("string"), described()), object(kind("integer")))...),
 		object(properties(false, object(kind("string")))...),
@@ -221,8 +214,7 @@ func edges(seed uint64, avoid ...string) []edge {
 		one := ordered.MemberOf(key, list(object(kind("string"), described(),
 			ordered.MemberOf("default", text(d.Word()))), object(kind("integer"))))
 		unions = append(unions, object(one), object(one, described()),
-			object(one, ordered.MemberOf("default", text(d.Word()))),
-			object(ordered.MemberOf(key,
+			object(one, ordered.MemberOf("default", text(d.Word()))), object(ordered.MemberOf(key,
 				list(object(properties(true, object(kind("string")))...)))),
 			object(ordered.MemberOf(key, list(object(properties(true, object(kind("string")))...),
 				object(properties(false, object(kind("number")))...)))))

@@ -16,33 +16,17 @@ var (
 	// filters that are another filter
 	filterAliases = map[string]string{
 		"to_json": "tojson", "json": "tojson", "jsonify": "tojson", "dumps": "tojson",
-		"json_dumps":  "tojson",
-		"json_encode": "tojson", "toJSON": "tojson", "len": "length", "size": "length",
-		"str":       "string",
-		"to_string": "string", "tostring": "string", "strip": "trim", "lowercase": "lower",
-		"downcase":  "lower",
-		"uppercase": "upper", "upcase": "upper", "to_int": "int", "integer": "int",
-		"to_float": "float", "sorted": "sort",
+		"json_dumps": "tojson", "json_encode": "tojson", "toJSON": "tojson", "len": "length",
+		"size": "length", "str": "string", "to_string": "string", "tostring": "string",
+		"strip": "trim", "lowercase": "lower", "downcase": "lower", "uppercase": "upper",
+		"upcase": "upper", "to_int": "int", "integer": "int", "to_float": "float", "sorted": "sort",
 		"reversed": "reverse", "uniq": "unique", "html_escape": "escape",
 		"default_if_none": "default",
 	}
 	// filters that are a method
 	filterMethods = []string{
-		"split",
-		"rsplit",
-		"splitlines",
-		"lstrip",
-		"rstrip",
-		"startswith",
-		"endswith",
-		"removeprefix",
-		"removesuffix",
-		"keys",
-		"values",
-		"find",
-		"isdigit",
-		"lstrip",
-		"casefold",
+		"split", "rsplit", "splitlines", "lstrip", "rstrip", "startswith", "endswith",
+		"removeprefix", "removesuffix", "keys", "values", "find", "isdigit", "lstrip", "casefold",
 	}
 	// tests that are another test
 	testAliases = map[string]string{
@@ -60,10 +44,9 @@ var (
 	// functions that are a filter
 	functionFilters = map[string]string{
 		"len": "length", "str": "string", "int": "int", "float": "float", "list": "list",
-		"sorted": "sort", "sum": "sum",
-		"min": "min", "max": "max", "abs": "abs", "round": "round", "reversed": "reverse",
-		"tojson":  "tojson",
-		"to_json": "tojson", "json_dumps": "tojson", "length": "length", "repr": "pprint",
+		"sorted": "sort", "sum": "sum", "min": "min", "max": "max", "abs": "abs", "round": "round",
+		"reversed": "reverse", "tojson": "tojson", "to_json": "tojson", "json_dumps": "tojson",
+		"length": "length", "repr": "pprint",
 	}
 	// functions that are another function
 	functionAliases = map[string]string{

@@ -14,12 +14,9 @@ import (
 var (
 	contents = []string{
 		"Run this:\n\n```go\nfunc main() {}\n```\n\nThat is all.",
-		"```\nplain\n```",
-		"Take [1, 2], {\"a\": [3]} or f(x) [see below].",
-		"[first] Open the door.",
-		"- one\n\n    indented  twice\n\ttab\n- two",
-		"He said \"no\", 'yes' & <b>bold</b>, 1 < 2 > 0.",
-		"{\"answer\": 42}",
+		"```\nplain\n```", "Take [1, 2], {\"a\": [3]} or f(x) [see below].",
+		"[first] Open the door.", "- one\n\n    indented  twice\n\ttab\n- two",
+		"He said \"no\", 'yes' & <b>bold</b>, 1 < 2 > 0.", "{\"answer\": 42}",
 		"The tag </p> ends it | so does \\end{x}.",
 	}
 	values = []string{"  two  blanks ", "[x] {y} `z`", "a: b, c=d; e"}

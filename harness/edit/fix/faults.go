@@ -751,15 +751,13 @@ func (m *mender) dropping(keys []string, fills ...func(ordered.Value) ordered.Va
 
 func toolFaults(m *mender) []fault {
 	description := func(f ordered.Value) ordered.Value {
-		return fill(f, "description",
-			ordered.Str(""))
+		return fill(f, "description", ordered.Str(""))
 	}
 	parameters := func(f ordered.Value) ordered.Value { return fill(f, "parameters", noParameters) }
 	faults := m.dropping([]string{"description"}, description)
 	faults = append(faults, m.dropping([]string{"parameters"}, parameters)...)
 	faults = append(
-		faults,
-		m.dropping([]string{"description", "parameters"}, description, parameters)...)
+		faults, m.dropping([]string{"description", "parameters"}, description, parameters)...)
 	return append(faults, m.put(
 		func(in chattemplate.Input) chattemplate.Input {
 			return eachTool(in, func(f ordered.Value) ordered.Value {
@@ -772,8 +770,7 @@ func toolFaults(m *mender) []fault {
 				return eachProperty(
 					f,
 					func(p ordered.Value) ordered.Value {
-						return p.With("description",
-							ordered.Str(""))
+						return p.With("description", ordered.Str(""))
 					},
 				)
 			})

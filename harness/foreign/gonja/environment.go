@@ -230,12 +230,10 @@ func dictMethods() map[string]exec.Method[map[string]any] {
 // lacks or gets wrong.
 var stringMethodNames = [...]string{
 	"capitalize", "casefold", "center", "encode", "expandtabs", "find", "format", "index",
-	"isalnum", "isalpha", "isascii",
-	"isdecimal", "isdigit", "isidentifier", "islower", "isnumeric", "isprintable", "isspace",
-	"istitle", "isupper", "join", "ljust", "lower",
-	"partition", "removeprefix", "removesuffix", "rfind", "rindex", "rjust", "rpartition", "rsplit",
-	"split", "splitlines",
-	"swapcase", "title", "translate", "upper", "zfill",
+	"isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric",
+	"isprintable", "isspace", "istitle", "isupper", "join", "ljust", "lower", "partition",
+	"removeprefix", "removesuffix", "rfind", "rindex", "rjust", "rpartition", "rsplit", "split",
+	"splitlines", "swapcase", "title", "translate", "upper", "zfill",
 }
 
 func strMethods() map[string]exec.Method[string] {

@@ -26,10 +26,7 @@ func checkEndStops(t *tokenised, find Finder) {
 		return
 	}
 	find(
-		"%s ends turns with %q, token %d; generations stop at %v",
-		t.name,
-		texts[0],
-		ids[0],
+		"%s ends turns with %q, token %d; generations stop at %v", t.name, texts[0], ids[0],
 		t.v.Stops,
 	)
 }
