@@ -438,6 +438,8 @@ func (v *verifier) prompted(turn string) string {
 const (
 	misplaced = "the text beside calls stands where reasoning does"
 	unclosed  = "the template opens reasoning before content and does not close it"
+	// Padded says that a turn ends in white space and in nothing else.
+	Padded    = "the white space that ends it may be the template's or the text's own"
 	unescaped = "strings are written as they are, and their end is not escaped inside"
 )
 
@@ -457,8 +459,7 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 	case swapped && len(s.calls) > 0 && v.thinks(turn, got.Reasoning):
 		return misplaced
 	case v.padded(s, turn, got, want):
-		return "the template writes white space after content, and nothing by which it could be " +
-			"told from content's own"
+		return Padded
 	case s.name == AwkwardStrings && v.unescaped(s, turn):
 		return unescaped
 	}

@@ -337,7 +337,7 @@ func TestTextTwice(t *testing.T) {
 		`<tools></tools>{{ messages[0].content }}{% endif %}`
 	got, findings := broken(t, subject.New("test.jinja", twice+chat),
 		check.Options{Only: []string{"A122"}})
-	if got != "A122" || !strings.HasPrefix(findings[0].Text, `nothing is ever written between "<tools>"`) {
+	if got != "A122" || !strings.HasPrefix(findings[0].Text, `no request puts anything between "<tools>"`) {
 		t.Errorf("breaks %q\n%+v", got, findings)
 	}
 }

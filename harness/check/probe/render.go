@@ -56,8 +56,7 @@ func (s *Subject) Tools() []ordered.Value {
 // SystemTurn is a system message in the form that the template takes.
 func (s *Subject) SystemTurn() ordered.Value {
 	if c := s.Template.Caps(); c.TypedOnly() {
-		return sample.System.With("content",
-			ordered.ArrayOf(chat.TextPart(sample.System.At("content"))))
+		return sample.InParts(sample.System)
 	}
 	return sample.System
 }

@@ -27,7 +27,7 @@ var (
 	System      = chat.System("SYSTEMNEEDLE")
 	User        = chat.User("USERNEEDLE")
 	LaterUser   = chat.User("SECONDNEEDLE")
-	UserInParts = chat.MessageOf("user", ordered.ArrayOf(chat.TextPart(ordered.Str("USERNEEDLE"))))
+	UserInParts = InParts(User)
 	Answer      = AnswerOf("ANSWERNEEDLE")
 	Thinking    = Answer.With("reasoning_content", ordered.Str("REASONNEEDLE"))
 	CallTurn    = CallTurnOf(Call)
@@ -79,6 +79,11 @@ func ResultOf(id, text string) ordered.Value { return chat.Result(id, "get_weath
 // WithText returns a message with another text.
 func WithText(message ordered.Value, text string) ordered.Value {
 	return message.With("content", ordered.Str(text))
+}
+
+// InParts returns a message whose text comes as a list of parts.
+func InParts(message ordered.Value) ordered.Value {
+	return message.With("content", ordered.ArrayOf(chat.TextPart(message.At("content"))))
 }
 
 // Talk returns a conversation.

@@ -16,6 +16,7 @@
 package boundary
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,7 +25,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // UsualSpace is the white space that stands in most places between a closer and an opener.
@@ -317,28 +317,20 @@ func (t Turn) Name() string {
 	return probe.Article(t.kind.String())
 }
 
-// TurnFaults collects the turns that have one fault, by the kinds of their messages.
-type TurnFaults struct {
-	first map[conversation.Kind]Turn
-	count map[conversation.Kind]int
-}
-
-func (f *TurnFaults) Add(t Turn) {
-	if f.first == nil {
-		f.first, f.count = map[conversation.Kind]Turn{}, map[conversation.Kind]int{}
-	}
-	if f.count[t.kind]++; f.count[t.kind] == 1 {
-		f.first[t.kind] = t
-	}
-}
-
-// Report reports the first fault of each kind, and how many there are.
-func (f *TurnFaults) Report(find func(t Turn, times string)) {
+// FirstOfKinds are the first turns of each kind of message; one that the template adds itself only
+// where there is no other.
+func FirstOfKinds(turns []Turn) []Turn {
+	var first []Turn
 	for kind := conversation.None; kind <= conversation.Other; kind++ {
-		if t, ok := f.first[kind]; ok && (kind != conversation.None || len(f.first) == 1) {
-			find(t, "request: "+t.In.Name+" ("+probe.Plural(f.count[kind], "time")+")")
+		i := slices.IndexFunc(turns, func(t Turn) bool { return t.kind == kind })
+		if i >= 0 {
+			first = append(first, turns[i])
 		}
 	}
+	if len(first) > 1 && first[0].kind == conversation.None {
+		return first[1:]
+	}
+	return first
 }
 
 // Unmarked returns a turn whose header lacks the marker that names its speaker: the marker right
@@ -411,6 +403,3 @@ func (s *Sequence) Unfed() (Turn, bool) {
 	}
 	return Turn{}, false
 }
-
-// Show quotes the prompt of a turn around an offset.
-func (t Turn) Show(off int) string { return report.Quote(t.In.Text, off) }

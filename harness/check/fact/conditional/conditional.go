@@ -347,11 +347,13 @@ func CheckHangs(s *probe.Subject, find probe.Finder) {
 	if len(found) > 0 {
 		l := found[0]
 		with, without := h.twins(l)
-		find(l.cause(), "the template adds text to %d of %d requests, by a detail "+
-			"that the request does not name\nthe model sees: %s\nrequest: %s\nnot with: %s%s",
-			l.in.len(), len(h.talks),
-			report.Quote(l.first.Text, l.off+Lead), with.Name, without.Name,
-			Others(s, placesOf(found)))
+		other := ""
+		if with.Name != without.Name {
+			other = "\nnot with: " + without.Name
+		}
+		find(l.cause(), "the template adds a text that nobody sent to some requests, and not to "+
+			"others like them\nthe model sees: %s\nrequest: %s%s%s",
+			report.Quote(l.first.Text, l.off+Lead), with.Name, other, Others(s, placesOf(found)))
 	} else if h.cut {
 		probe.Unjudged(find, probe.ErrCut)
 	}

@@ -46,7 +46,7 @@ const (
 )
 
 func (s Stage) String() string {
-	return [...]string{"a call that goes on", "a call that the last message answers",
+	return [...]string{"the latest call", "a call that the last message answers",
 		"a call of an earlier turn", "a call that a question cut off", "the last answer",
 		"an answer of an earlier turn"}[s]
 }

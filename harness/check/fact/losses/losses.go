@@ -105,19 +105,29 @@ func (c *Census) Of(kind conversation.Kind, parts ...conversation.Part) []Lost {
 	return all
 }
 
-// FindLost reports leaves that are lost, once, with the first of them and how many there are.
-func (c *Census) FindLost(find probe.Finder, all []Lost) {
+// FindLost reports leaves that are lost, once, with the first of them in the smallest request.
+func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 	if len(all) == 0 {
 		return
 	}
 	first := all[0]
-	in := map[*prompts.Prompt]bool{}
-	for _, l := range all {
-		in[l.In] = true
+	gone := func(l conversation.Leaf) bool { return !first.In.Shows(l.Text) }
+	what := SubjectOf(first, gone) + c.form(all)
+	alike := func(p *prompts.Prompt) (Lost, bool) {
+		for _, l := range p.Leaves() {
+			if one := (Lost{l, p}); l.Text == first.Text && l.Part == first.Part &&
+				one.Kind() == first.Kind() && one.Alone() == first.Alone() {
+				return one, !p.Shows(l.Text) && !prompts.Has(p.Origins(), prompts.OriginOf(l))
+			}
+		}
+		return Lost{}, false
 	}
-	find(first.In.Lost(first.Path, first.Text), "%s%s does not reach the prompt\nlost: %s, of %s\nrequest: %s (lost in %s)",
-		SubjectOf(first), c.form(all), report.Quote(first.Text, 0), first.Path, first.In.Name,
-		probe.Plural(len(in), "request"))
+	in := first.In.Smallest(s, func(p *prompts.Prompt) bool { _, ok := alike(p); return ok })
+	if small, ok := alike(in); ok {
+		first = small
+	}
+	find(in.Lost(first.Path, first.Text), "%s does not reach the prompt\nlost: %s (%s)\nrequest: %s",
+		what, report.Quote(first.Text, 0), first.Path, in.Name)
 }
 
 // form is what all messages with lost leaves have in common, and others of their kind have not.
@@ -138,18 +148,26 @@ func (c *Census) form(all []Lost) string {
 	return ""
 }
 
-func SubjectOf(l Lost) string {
-	if l.Message < 0 {
-		name := "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a "
-		if strings.Contains(l.Path, ".properties.") {
-			name += "parameter of a "
-		}
-		return name + "tool"
+// SubjectOf names what a leaf is of; where each text of its tool has the same fault, the tool.
+func SubjectOf(l Lost, same func(conversation.Leaf) bool) string {
+	name := probe.Article(l.Kind().String())
+	differs := func(of conversation.Leaf) bool {
+		return of.Tool == l.Tool && !same(of) &&
+			(of.Part == conversation.ToolName || of.Part == conversation.Description)
 	}
-	if strings.Contains(l.Part.String(), " ") { // the name of a call
+	switch {
+	case l.Message < 0 && same != nil && !slices.ContainsFunc(l.In.Leaves(), differs):
+		return "a tool, with its description and parameters,"
+	case l.Message < 0 && strings.Contains(l.Path, ".properties."):
+		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool's parameter"
+	case l.Message < 0:
+		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool"
+	case l.Kind() == conversation.Call && l.Part == conversation.Content:
+		return "an assistant's text beside a tool call"
+	case strings.Contains(l.Part.String(), " "): // the name of a call
 		return "the " + l.Part.String()
 	}
-	return fmt.Sprintf("the %s of %s", l.Part, probe.Article(l.Kind().String()))
+	return fmt.Sprintf("the %s of %s", l.Part, name)
 }
 
 // Alone reports whether a leaf is of the only instructions of a conversation, in first place.

@@ -105,10 +105,8 @@ func observeAll(s *probe.Subject) []*Prompt {
 	for _, c := range s.Grammar().Conversations {
 		fitted := s.Template.Caps().Fit(c.Request)
 		t := Look(s, fitted.Input)
+		c.Name = t.Name
 		t.Conversation = c
-		if slices.Contains(fitted.Fits, "developer-as-system") {
-			t.Name = strings.ReplaceAll(c.Name, "developer", "system (sent as developer)")
-		}
 		s.Template.ChatTemplate().Charge(t.Seen.Size()) // all rules look at it
 		if t.Err == nil {
 			t.Unfilled = unfilled(s, c.Request, fitted)
@@ -121,6 +119,7 @@ func observeAll(s *probe.Subject) []*Prompt {
 // Look renders an input with its origins.
 func Look(s *probe.Subject, in chattemplate.Input) *Prompt {
 	t := new(Prompt)
+	t.Name = toldOf(s, in)
 	t.Seen, t.Err = s.Template.ChatTemplate().Observe(in)
 	t.Rendering = s.Rendered(t.Seen.String, in)
 	for _, m := range in.Messages {

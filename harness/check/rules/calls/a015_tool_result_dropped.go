@@ -25,7 +25,7 @@ func checkResult(s *probe.Subject, find probe.Finder) {
 	if s.Supports(find, probe.ReplaysCalls) && prompts.Heard(s, find, conversation.Result) {
 		gone := losses.All.Of(s).Of(conversation.Result, conversation.Content)
 		// without an id it is anybody's guess whose result it is
-		losses.All.Of(s).FindLost(find, slices.DeleteFunc(gone, func(l losses.Lost) bool {
+		losses.All.Of(s).FindLost(s, find, slices.DeleteFunc(gone, func(l losses.Lost) bool {
 			return l.In.In.Messages[l.Message].At("tool_call_id").Text() == ""
 		}))
 	}

@@ -36,7 +36,7 @@ func checkCallsWritten(s *probe.Subject, find probe.Finder) {
 		conversation.Argument)
 	// A026 is about those
 	if all = slices.DeleteFunc(all, func(l losses.Lost) bool { return l.Index > 0 }); len(all) > 0 {
-		losses.All.Of(s).FindLost(find, all)
+		losses.All.Of(s).FindLost(s, find, all)
 		return
 	}
 	// OpenAI's API permits letters, digits, underscores and dashes in the names of functions.

@@ -10,8 +10,7 @@ import (
 
 // threeCalls is a message with three calls that differ in nothing but a word of equal length.
 var threeCalls = sample.CallTurnOf(sample.CallIn("callid001", "CITYONE"), sample.CallIn("callid002",
-	"CITYTWO"),
-	sample.CallIn("callid003", "CITYSIX"))
+	"CITYTWO"), sample.CallIn("callid003", "CITYSIX"))
 
 // checkBesideCalls looks for the texts of messages that have calls: those of a template that writes
 // some of them, or those of one that writes none.
@@ -22,7 +21,7 @@ func checkBesideCalls(s *probe.Subject, find probe.Finder, some bool) {
 	if written := losses.All.Of(s).Written[losses.Sort{
 		Kind: conversation.Call, Part: conversation.Content}]; some ==
 		(written > 0) {
-		losses.All.Of(s).FindLost(find, losses.All.Of(s).Of(conversation.Call,
+		losses.All.Of(s).FindLost(s, find, losses.All.Of(s).Of(conversation.Call,
 			conversation.Content))
 	}
 }

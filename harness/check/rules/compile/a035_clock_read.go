@@ -55,8 +55,7 @@ func checkClock(s *probe.Subject, find probe.Finder) {
 	if changed > 0 {
 		at := report.Parting(now, later)
 		written := s.Rendered(now, first)
-		find(written.At(at), "the prompt changes with the date, for %d of %d requests\n- one "+
-			"day: %s\n+ another: %s", changed, all,
-			report.Quote(now, at), report.Quote(later, at))
+		find(written.At(at), "the prompt changes with the date, in %d of %d requests\n- one "+
+			"day: %s\n+ another: %s", changed, all, report.Quote(now, at), report.Quote(later, at))
 	}
 }

@@ -49,9 +49,8 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 		coverage.Add(&exploration.Reached.Of(s).Coverage)
 	}
 	for _, t := range missed() {
-		find(t.at, "no request of this check reached a branch: %s\ntried: up to %d messages, "+
-			"calls and tools, texts of %d bytes",
-			onlyWay(s, coverage, t), growth.ManyOf, growth.LongText)
+		find(t.at, "%s: read what it decides\ntried: up to %d messages, calls and tools, texts "+
+			"of %d bytes", onlyWay(s, coverage, t), growth.ManyOf, growth.LongText)
 	}
 	if texts := unwritten(s); len(texts) > 0 {
 		var places []probe.Where
@@ -59,19 +58,19 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 			places = append(places, probe.Offset(c.Off))
 		}
 		find(probe.Offset(texts[0].Off),
-			"none of the requests that were tried makes the template write this text: read what "+
-				"it is for\nthe text: %s%s",
+			"no request that was tried makes the template write this text: read what it is for\n"+
+				"the text: %s%s",
 			report.Quote(texts[0].Text, conditional.Lead),
 			conditional.Others(s, places))
 	}
 	if growth.Requests.Of(s).Cut {
-		find(probe.Nowhere, "no request of this check tries each number that the template "+
-			"compares: there are too many")
+		find(probe.Nowhere, "the template compares more numbers than requests were tried: "+
+			"read what they decide")
 	}
 	for _, t := range thresholds {
 		if t.site < 0 {
-			find(t.at, "no request of this check shows what this comparison with a number "+
-				"decides: it stands in no condition")
+			find(t.at, "no request that was tried shows what this comparison with a "+
+				"number decides: it stands in no condition")
 		}
 	}
 }
@@ -110,8 +109,7 @@ func unwritten(s *probe.Subject) (all []flow.String) {
 	written.Add(&exploration.Reached.Of(s).Coverage)
 	proofs := s.Source.Unreachable()
 	for _, c := range wanted {
-		_, proven := proofs[reach.Outcome{Kind: flow.SiteText, Off: c.Off,
-			Outcome: flow.Written}]
+		_, proven := proofs[reach.Outcome{Kind: flow.SiteText, Off: c.Off, Outcome: flow.Written}]
 		if missed(c) && !proven {
 			all = append(all, c)
 		}
@@ -136,17 +134,17 @@ func onlyWay(s *probe.Subject, coverage *jinja.Coverage, t threshold) string {
 		if coverage.Reached(t.site, flow.Entered) {
 			return ""
 		}
-		return "no request came into this loop over a part that a number names"
+		return "no request that was tried came into this loop over a part that a number names"
 	}
 	switch {
 	case yes && no:
 		return ""
 	case yes:
-		return "this condition on a number was true for all requests"
+		return "this condition on a number was true in all requests that were tried"
 	case no:
-		return "this condition on a number was false for all requests"
+		return "this condition on a number was false in all requests that were tried"
 	}
-	return "no request came to this condition on a number"
+	return "no request that was tried came to this condition on a number"
 }
 
 // threshold is a comparison with a number.

@@ -33,6 +33,6 @@ func checkSystem(s *probe.Subject, find probe.Finder) {
 	if c := s.Template.Caps(); c.SystemRole && prompts.Heard(s, find, conversation.System) {
 		first := slices.DeleteFunc(losses.All.Of(s).Of(conversation.System, conversation.Content),
 			func(l losses.Lost) bool { return !l.Alone() })
-		losses.All.Of(s).FindLost(find, first)
+		losses.All.Of(s).FindLost(s, find, first)
 	}
 }

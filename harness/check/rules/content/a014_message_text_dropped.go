@@ -31,6 +31,6 @@ func checkMessages(s *probe.Subject, find probe.Finder) {
 		gone = slices.DeleteFunc(gone,
 			func(l losses.Lost) bool { return strings.HasSuffix(l.Path, ".text") })
 	}
-	losses.All.Of(s).FindLost(find, gone)
-	losses.All.Of(s).FindLost(find, losses.All.Of(s).Of(conversation.Answer, conversation.Content))
+	losses.All.Of(s).FindLost(s, find, gone)
+	losses.All.Of(s).FindLost(s, find, losses.All.Of(s).Of(conversation.Answer, conversation.Content))
 }

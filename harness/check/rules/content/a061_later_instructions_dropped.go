@@ -30,8 +30,8 @@ func checkLaterInstructions(s *probe.Subject, find probe.Finder) {
 		told := s.Fires("A013") // of the first message
 		later := slices.DeleteFunc(losses.All.Of(s).Of(conversation.System, conversation.Content),
 			func(l losses.Lost) bool { return l.Alone() || told && l.Message == 0 })
-		losses.All.Of(s).FindLost(find, later)
-		losses.All.Of(s).FindLost(find,
+		losses.All.Of(s).FindLost(s, find, later)
+		losses.All.Of(s).FindLost(s, find,
 			losses.All.Of(s).Of(conversation.Developer, conversation.Content))
 	}
 }

@@ -31,9 +31,7 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 		for _, l := range t.Leaves() {
 			if from, to, ok := named(t, l); ok && strings.Count(t.Text[from:to], l.Text) > 1 {
 				at := from + strings.LastIndex(t.Text[from:to], l.Text)
-				find(t.At(at), "the id of a result is written twice\nthe model sees: %s\n"+
-					"request: %s",
-					report.Quote(t.Text, at), t.Name)
+				t.Show(s, find, at, "the id of a result is written twice")
 				return
 			}
 			// the whole tool
@@ -42,12 +40,15 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 			if l.Part != conversation.Content && !described || strings.Count(t.Text, l.Text) < 2 {
 				continue
 			}
+			twice := func(p *prompts.Prompt) bool { return strings.Count(p.Text, l.Text) > 1 }
+			what := losses.SubjectOf(losses.Lost{Leaf: l, In: t}, func(l conversation.Leaf) bool {
+				return strings.Count(t.Text, l.Text) > 1
+			})
+			t = t.Smallest(s, twice)
 			at := strings.LastIndex(t.Text, l.Text)
 			find(t.Cause(t.At(at), func(p string) bool { return strings.Count(p, l.Text) == 1 }),
-				"%s is written %d times\nthe model sees: %s\nrequest: %s",
-				losses.SubjectOf(losses.Lost{Leaf: l, In: t}),
-				strings.Count(t.Text, l.Text),
-				report.Quote(t.Text, at), t.Name)
+				"%s is written %d times in the prompt\nthe model sees: %s\nrequest: %s", what,
+				strings.Count(t.Text, l.Text), report.Quote(t.Text, at), t.Name)
 			return
 		}
 	}

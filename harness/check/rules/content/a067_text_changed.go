@@ -48,7 +48,7 @@ func checkChanged(s *probe.Subject, find probe.Finder) {
 			}
 			seen[of] = true
 			find(t.At(at), "%s is changed\nsent: %s\nthe model sees: %s\nrequest: %s",
-				losses.SubjectOf(losses.Lost{Leaf: l, In: t}), probe.JSON(l.Text),
+				losses.SubjectOf(losses.Lost{Leaf: l, In: t}, nil), probe.JSON(l.Text),
 				probe.JSON(written(t, l.Path)), t.Name)
 		}
 	}

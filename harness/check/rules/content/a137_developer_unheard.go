@@ -48,7 +48,8 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 	before, _, there := strings.Cut(p.Text, "SYSTEMNEEDLE")
 	if !there {
 		find(p.Near("SYSTEMNEEDLE"), "a message with the role developer does not reach the "+
-			"prompt, and no error is raised")
+			"prompt, and no error is raised\nhelp: write it as a system message, "+
+			"{%% if message.role in ['system', 'developer'] %%}, or raise an exception")
 		return
 	}
 	q, ok := boundary.SequenceOf(s)
@@ -63,7 +64,6 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 	case len(q.Nameless()) == 0 &&
 		!strings.ContainsFunc(before[at+len(q.Opener):], unicode.IsLetter):
 		find(p.Of("SYSTEMNEEDLE"), "the header of a message with the role developer names no "+
-			"role\nthe model sees: %s",
-			p.Quote("SYSTEMNEEDLE"))
+			"role\nthe model sees: %s", p.Quote("SYSTEMNEEDLE"))
 	}
 }

@@ -65,6 +65,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		switch {
 		case !begins && s.Fires("A173") && strings.HasPrefix(bare(turn.Text), bare(prompt.Text)):
 			// the indentation is another rule's
+		case !begins && (isTask(prompt.Text, "USERNEEDLE") || isTask(turn.Text, "ANSWERNEEDLE")):
+			return
 		case !begins && !parts && !asksForOther(prompt.Text, turn.Text):
 			parts = true
 			written, _ := s.Ask(asked)
@@ -73,9 +75,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 			if strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
-			find(written.At(at), "the prompt ends otherwise than answers begin in the history "+
-				"(%s)\n%s", mode.Name, report.Sides("history", turn.Text, "prompt",
-				prompt.Text))
+			find(written.At(at), "the end of the prompt is not how answers begin in the history "+
+				"(%s)\n%s", mode.Name, report.Sides("history", turn.Text, "prompt", prompt.Text))
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)
@@ -88,6 +89,14 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 				report.Sides("history", turn.Text, "prompt", prompt.Text))
 		}
 	}
+}
+
+// isTask reports whether sentences of the template's own follow the last text of a prompt: the
+// conversation stands in a task, such as that of a model that judges the answers of another one.
+func isTask(prompt, last string) bool {
+	const sentences = 12 // words
+	_, end, _ := strings.Cut(prompt, last)
+	return len(strings.Fields(end)) >= sentences
 }
 
 // bare is a text without its white space.

@@ -37,10 +37,8 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		if at >= strings.LastIndex(last.Text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only the end of the turn changes
 		}
-		const sentence = 8 // words
-		_, end, _ := strings.Cut(then.Text, "SECONDNEEDLE")
-		if len(strings.Fields(end)) >= sentence {
-			return // the conversation stands in a task, which depends on who spoke last
+		if isTask(then.Text, "SECONDNEEDLE") {
+			return // which depends on who spoke last
 		}
 		find := find
 		if thoughtGone(s, last.Text, then.Text) {

@@ -59,8 +59,7 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 			func(g boundary.Gap) bool { // something else may follow
 				between := strings.TrimSpace(g.Text)
 				return g.Before == conversation.Question && g.After == conversation.Question &&
-					between != "" &&
-					!strings.HasPrefix(between, strings.TrimSpace(end))
+					between != "" && !strings.HasPrefix(between, strings.TrimSpace(end))
 			})
 		shared := !slices.ContainsFunc(boundary.Gaps.Of(s),
 			func(g boundary.Gap) bool { // it is nobody's header
@@ -94,13 +93,13 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 		case strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
 			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || reason.Opened(s, tail) == ""):
 			at, history := headerOf(s, asked.At(len(asked.Text)-1))
-			find(at, "the prompt lacks the line break that follows the assistant's header in "+
-				"the history: one of the two is wrong\nthe prompt ends: %s\nthe history has: %s",
+			find(at, "the prompt lacks the line break that the history has after the "+
+				"assistant's header\nthe prompt ends: %s\nthe history has: %s",
 				report.Quote(asked.Text, len(asked.Text)), history)
 		case turn != "" && tail == turn+"\n" && begins(s, turn):
 			at, history := headerOf(s, asked.At(len(asked.Text)-1))
-			find(at, "the prompt ends with a line break that the assistant's header lacks in "+
-				"the history: one of the two is wrong\nthe prompt ends: %s\nthe history has: %s",
+			find(at, "the prompt ends with a line break that the history lacks after the "+
+				"assistant's header\nthe prompt ends: %s\nthe history has: %s",
 				report.Quote(asked.Text, len(asked.Text)), history)
 		default:
 			continue

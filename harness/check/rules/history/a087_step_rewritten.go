@@ -43,8 +43,7 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 	}
 	var before *probe.Rendering
 	for i, st := range steps {
-		r := chat.Request{Messages: st.messages, NoGeneration: !st.generate,
-			Tools: sample.Tools()}
+		r := chat.Request{Messages: st.messages, NoGeneration: !st.generate, Tools: sample.Tools()}
 		p, err := s.Ask(r)
 		if !probe.Judged(find, err) {
 			return
@@ -52,9 +51,9 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.Text, before.Text) {
 			at := report.Parting(before.Text, p.Text)
 			if last := lastNeedle(before.Text); at < last {
-				find(p.Instead(at, before.Text[at:], before.At(at)), "%s changes what stands "+
-					"before it in the prompt: an engine's cache of the prompt is void\n%s",
-					st.name, report.Sides("was", before.Text, "is", p.Text))
+				find(p.Instead(at, before.Text[at:], before.At(at)), "%s changes the prompt "+
+					"before it: caches are lost\n%s", st.name,
+					report.Sides("before", before.Text, "after", p.Text))
 				return
 			}
 		}

@@ -38,8 +38,6 @@ var refusable = [...]conversationOf{
 		"opencode and Codex, which send a request's context as a message of its own"},
 	{"a call without content", sample.Talk(sample.User, sample.CallTurn.Without("content"),
 		sample.Result), true, ""},
-	{"two calls in a message", sample.Talk(sample.User, sample.CallTurnOf(sample.Call,
-		sample.LaterCall), sample.Result, sample.LaterResult), true, ""},
 	{"an id that is not nine letters and digits", sample.Talk(sample.User,
 		sample.CallTurnOf(sample.Call.With("id", ordered.Str("call_0123-abc"))),
 		sample.Result.With("tool_call_id", ordered.Str("call_0123-abc"))), true, ""},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -27,9 +26,6 @@ func partsRefused(s *probe.Subject) (other string, err error) {
 	if _, err = s.Raw(sample.Talk(sample.UserInParts), false); err == nil {
 		return "", nil
 	}
-	inParts := func(m ordered.Value) ordered.Value {
-		return m.With("content", ordered.ArrayOf(chat.TextPart(m.At("content"))))
-	}
 	for _, c := range [...]struct {
 		message ordered.Value
 		needle  string
@@ -47,7 +43,7 @@ func partsRefused(s *probe.Subject) (other string, err error) {
 	} {
 		kind := conversation.KindOf(c.message)
 		text, err1 := s.Raw(c.in(c.message), kind == conversation.Result)
-		parts, err2 := s.Raw(c.in(inParts(c.message)), kind == conversation.Result)
+		parts, err2 := s.Raw(c.in(sample.InParts(c.message)), kind == conversation.Result)
 		if err1 == nil && err2 == nil && text.Has(c.needle) && text.Text == parts.Text {
 			return kind.String(), err
 		}
@@ -65,13 +61,23 @@ func inParts(t *prompts.Prompt) bool {
 	return false
 }
 
+// cause is where a template fails, and with what.
+type cause struct {
+	off int
+	msg string
+}
+
+// causeOf is the cause of an error.
+func causeOf(err error) cause {
+	if at := (*source.Error)(nil); errors.As(err, &at) {
+		return cause{at.Off, at.Msg}
+	}
+	return cause{msg: probe.FirstLine(err)}
+}
+
 // findCrashes reports why conversations crash, each cause once: of those that have parts where no
 // user speaks, or of the others. A crash without such parts is not reported again with them.
 func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
-	type cause struct {
-		off int
-		msg string
-	}
 	seen := map[cause][]*prompts.Prompt{}
 	plain := map[cause]bool{}
 	var causes []cause
@@ -80,10 +86,7 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		if err == nil || probe.Worded(err) || !expected(s, t) {
 			continue
 		}
-		c := cause{msg: probe.FirstLine(err)}
-		if at := (*source.Error)(nil); errors.As(err, &at) {
-			c = cause{at.Off, at.Msg}
-		}
+		c := causeOf(err)
 		if seen[c] == nil {
 			causes = append(causes, c)
 		}
@@ -101,9 +104,15 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		}
 		first := seen[c][slices.IndexFunc(seen[c],
 			func(t *prompts.Prompt) bool { return inParts(t) == parts })]
-		find(probe.Nowhere.Shown(first.In), "a request ends in an error: %[1]w\nrequest: %[3]s%[4]s (in "+
-			"%[2]s)", cmp.Or(first.Err, first.Unfilled),
-			probe.Plural(len(seen[c]), "request"), first.Name, shape(s, first))
+		if first.Err == nil {
+			asCame := s.Template.Caps().Unfilled()
+			first = prompts.Look(s, asCame.Fit(first.Request).Input)
+		}
+		first = first.Smallest(s, func(p *prompts.Prompt) bool {
+			return causeOf(p.Err) == c && inParts(p) == parts
+		})
+		find(probe.Nowhere.Shown(first.In), "a request%s ends in an error: %w\nrequest: %s",
+			shape(first), first.Err, first.Name)
 	}
 }
 
@@ -175,8 +184,8 @@ func typeOf(messages []ordered.Value, path string) string {
 	return messages[message].At("content").Items()[part].At("type").Text()
 }
 
-// shape describes the peculiarity of a conversation.
-func shape(s *probe.Subject, t *prompts.Prompt) string {
+// shape describes the peculiarity of a conversation; "" where it has none.
+func shape(t *prompts.Prompt) string {
 	var forms []string
 	if len(t.In.Tools) > 0 { // the first one stands for all
 		f := t.In.Tools[0].At("function")
@@ -201,5 +210,5 @@ func shape(s *probe.Subject, t *prompts.Prompt) string {
 	if forms == nil {
 		return ""
 	}
-	return "; with " + strings.Join(forms, ", ")
+	return " with " + strings.Join(forms, " and ")
 }

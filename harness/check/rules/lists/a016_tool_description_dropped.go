@@ -31,7 +31,7 @@ func checkToolText(s *probe.Subject, find probe.Finder) {
 	if !slices.ContainsFunc(lost, func(l losses.Lost) bool { return !alternative(l) }) {
 		find = probe.Weigh(find, rule.Note) // the formats of few models have a place for them
 	}
-	losses.All.Of(s).FindLost(find, lost)
+	losses.All.Of(s).FindLost(s, find, lost)
 }
 
 // alternative reports whether a text stands within one of several schemas of a parameter.

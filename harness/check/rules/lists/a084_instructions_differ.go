@@ -149,9 +149,8 @@ func checkSpoken(s *probe.Subject, find probe.Finder) {
 		}
 		for _, m := range opened {
 			if !said[m.Key] {
-				find(t.At(m.At), "the instructions mention %s and not the marker that "+
-					"belongs to it\nthe model sees: %s\nrequest: %s", probe.JSON(t.Text[m.At:m.To]),
-					report.Quote(t.Text, m.At), t.Name)
+				t.Show(s, find, m.At, "the instructions mention %s and not the marker that "+
+					"belongs to it", probe.JSON(t.Text[m.At:m.To]))
 				return
 			}
 		}
@@ -188,9 +187,8 @@ func checkHalved(s *probe.Subject, find probe.Finder) {
 		}
 		for _, around := range order {
 			if m := halves[around]; pairs[around] {
-				find(p.In.At(m.At), "the instructions mention %s alone, and both markers of "+
-					"another pair in the same words\nthe model sees: %s\nrequest: %s",
-					probe.JSON(p.Own[m.At:m.To]), report.Quote(p.In.Text, m.At), p.In.Name)
+				p.In.Show(s, find, m.At, "the instructions mention %s alone, and both markers "+
+					"of another pair in the same words", probe.JSON(p.Own[m.At:m.To]))
 				return
 			}
 		}

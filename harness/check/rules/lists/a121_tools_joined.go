@@ -37,8 +37,7 @@ func checkTools(s *probe.Subject, find probe.Finder) {
 		switch at := l.tools[1].From; {
 		case one != two:
 			find(l.At(at), "the first two tools are joined by %s, the next two by %s\nthe "+
-				"model sees: %s",
-				probe.JSON(one), probe.JSON(two), report.Quote(l.Text, at))
+				"model sees: %s", probe.JSON(one), probe.JSON(two), report.Quote(l.Text, at))
 		case one == "" || strings.Contains(one, "}{"):
 			find(l.At(at), "nothing stands between two tools\nthe model sees: %s",
 				report.Quote(l.Text, at))
@@ -62,8 +61,7 @@ func (l list) opener() (markup.Marker, bool) {
 	element := open.Side == markup.Alone && open.To > 0 && !open.Spoken && l.Text[open.At] == '<' &&
 		markup.IsLetter(l.Text[open.At+1])
 	each := strings.Contains(l.Text[l.tools[0].To:l.tools[1].From], l.Text[open.At:open.To])
-	return open, element && !each &&
-		strings.Trim(l.Text[open.To:l.tools[0].From], " \n[{\"") == ""
+	return open, element && !each && strings.Trim(l.Text[open.To:l.tools[0].From], " \n[{\"") == ""
 }
 
 // enclosed asks whether the element that opens right before the first tool ends after the last one.
@@ -87,8 +85,7 @@ func (l list) enclosed(find probe.Finder) {
 		}
 		return
 	}
-	find(l.At(open.At), "%s opens the list of tools, and nothing closes it\nthe model sees: "+
-		"%s",
+	find(l.At(open.At), "%s opens the list of tools, and nothing closes it\nthe model sees: %s",
 		probe.JSON(l.Text[open.At:open.To]), report.Quote(l.Text, last))
 }
 
@@ -119,8 +116,7 @@ func checkWithin(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	if at >= 0 && before.To > 0 && before.Side != markup.Closing && after.Side == markup.Closing {
-		find(t.At(at), "the system message is written inside the list of tools\nthe model "+
-			"sees: %s",
+		find(t.At(at), "the system message is written inside the list of tools\nthe model sees: %s",
 			report.Quote(t.Text, at))
 	}
 }
@@ -144,8 +140,7 @@ func (l list) array(find probe.Finder) {
 	if opened != closed {
 		if bare := strings.Trim(l.Text[l.tools[0].To:l.tools[1].From], " \n"); bare == "," {
 			find(l.At(first), "the list of tools has one bracket without the other\nthe "+
-				"model sees: %s",
-				report.Quote(l.Text, first))
+				"model sees: %s", report.Quote(l.Text, first))
 		}
 		return
 	}

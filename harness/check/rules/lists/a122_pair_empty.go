@@ -48,7 +48,6 @@ func checkHollow(s *probe.Subject, find probe.Finder) {
 		full  bool
 		in    *prompts.Prompt
 		first markup.Marker
-		end   int
 	}
 	pairs := map[string]*pair{}
 	var keys []string
@@ -64,7 +63,7 @@ func checkHollow(s *probe.Subject, find probe.Finder) {
 				if m.Key == open.Key && m.Side == markup.Closing && !answers(t, m.To) &&
 					strings.TrimSpace(own[open.To:m.At]) == "" {
 					if p.empty++; p.empty == 1 {
-						p.in, p.first, p.end = t, *open, m.To
+						p.in, p.first = t, *open
 					}
 				} else {
 					p.full = true
@@ -85,10 +84,8 @@ func checkHollow(s *probe.Subject, find probe.Finder) {
 	}
 	for _, key := range keys {
 		if p := pairs[key]; !p.full && p.empty >= prompts.Enough {
-			find(p.in.At(p.first.At), "nothing is ever written between %s and the marker "+
-				"that closes it\nthe model sees: %s\nrequest: %s",
-				probe.JSON(p.in.Text[p.first.At:p.first.To]),
-				report.Quote(p.in.Text, p.end), p.in.Name)
+			p.in.Show(s, find, p.first.At, "no request puts anything between %s and its end",
+				probe.JSON(p.in.Text[p.first.At:p.first.To]))
 		}
 	}
 }
@@ -112,10 +109,9 @@ func checkOutside(s *probe.Subject, find probe.Finder) {
 				if !header && open.Key == m.Key && m.Side == markup.Closing &&
 					strings.TrimSpace(t.Text[t.Spans[0].To:open.At]) == "" &&
 					strings.TrimSpace(t.Text[open.To:m.At]) == "" {
-					find(t.At(open.At), "nothing is written between %s and %s: the system "+
-						"message stands before them\nthe model sees: %s\nrequest: %s",
-						probe.JSON(t.Text[open.At:open.To]), probe.JSON(t.Text[m.At:m.To]),
-						report.Quote(t.Text, open.At), t.Name)
+					t.Show(s, find, open.At, "nothing is written between %s and %s: the system "+
+						"message stands before them",
+						probe.JSON(t.Text[open.At:open.To]), probe.JSON(t.Text[m.At:m.To]))
 					return
 				}
 				break
@@ -131,9 +127,8 @@ func checkOutside(s *probe.Subject, find probe.Finder) {
 // message.
 func checkEmptyPair(s *probe.Subject, find probe.Finder) {
 	if p, at := prompts.FindOwn(s, emptyQuotes); at != nil {
-		find(p.In.At(at[0]+2), "a sentence of the template has two quotes with nothing "+
-			"between them\nthe model sees: %s\nrequest: %s",
-			report.Quote(p.In.Text, at[0]+2), p.In.Name)
+		p.In.Show(s, find, at[0]+2, "a sentence of the template has two quotes with nothing "+
+			"between them")
 	}
 	checkHollow(s, find)
 	checkOutside(s, find)
@@ -166,8 +161,7 @@ func checkEmptyPair(s *probe.Subject, find probe.Finder) {
 	}
 	if at := emptyArray.FindStringIndex(l.Own()[:end]); at != nil {
 		find(l.At(at[0]), "an empty list is written, and the tools stand elsewhere\nthe "+
-			"model sees: %s",
-			report.Quote(l.Text, at[0]))
+			"model sees: %s", report.Quote(l.Text, at[0]))
 	}
 }
 

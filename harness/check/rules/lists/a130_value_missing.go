@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // ValueMissing is the rule A130: the template writes a key of JSON and no value.
@@ -37,9 +36,8 @@ func checkValues(s *probe.Subject, find probe.Finder) {
 		}
 		own := t.Own()
 		if at := indented.FindStringIndex(own); at != nil {
-			find(t.At(at[1]-2), "a text within JSON begins with white space that the "+
-				"template adds\nthe model sees: %s\nrequest: %s",
-				report.Quote(t.Text, at[1]-2), t.Name)
+			t.Show(s, find, at[1]-2, "a text within JSON begins with white space that the "+
+				"template adds")
 			return
 		}
 		for _, text := range noValue {
@@ -49,9 +47,7 @@ func checkValues(s *probe.Subject, find probe.Finder) {
 				}) {
 					return // a value without quotes, of which nothing is left where it is empty
 				}
-				find(t.At(at), "a key is written without a value\nthe model sees: %s\n"+
-					"request: %s",
-					report.Quote(t.Text, at), t.Name)
+				t.Show(s, find, at, "a key is written without a value")
 				return
 			}
 		}

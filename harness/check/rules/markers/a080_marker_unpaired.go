@@ -121,9 +121,8 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			continue
 		}
 		if p.ill == 0 || !p.closes || !p.slash && (!p.opens || p.ill >= p.well && !p.section()) ||
-			p.start ||
-			headers[key] && (!turns || p.first.Side != markup.Closing ||
-				prompts.Few*p.ill > p.well) {
+			p.start || headers[key] && (!turns || p.first.Side != markup.Closing ||
+			prompts.Few*p.ill > p.well) {
 			continue
 		}
 		text := p.first.in.Text[p.first.At:p.first.To]
@@ -135,11 +134,7 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			!p.first.thought() {
 			continue // a prompt may close reasoning that the header opens
 		}
-		find(p.first.in.At(p.first.At), "%s is %s\nthe model sees: %s\nso in %s, and rightly in %d\n"+
-			"request: %s",
-			probe.JSON(text), p.first.what,
-			report.Quote(p.first.in.Text, p.first.At), probe.Plural(p.ill, "request"),
-			p.well, p.first.in.Name)
+		p.first.in.Show(s, find, p.first.At, "%s is %s", probe.JSON(text), p.first.what)
 	}
 }
 
@@ -180,8 +175,7 @@ func checkEmptyPairs(s *probe.Subject, find probe.Finder) {
 				empty := strings.HasSuffix(before, open)
 				both = both || empty
 				if !empty && alone < 0 && !markup.Mentioned(own, markup.Marker{At: at, To: at +
-					len(end)}) &&
-					!strings.HasSuffix(before, "\x00") &&
+					len(end)}) && !strings.HasSuffix(before, "\x00") &&
 					strings.LastIndex(before, open) <= strings.LastIndex(before, end) {
 					alone = at
 				}
@@ -211,9 +205,8 @@ func checkCrossed(s *probe.Subject, find probe.Finder, headers map[string]bool) 
 			if headers[last.Key] && last.Side != markup.Closing && !last.Spoken && m.Slash &&
 				!headers[m.Key] && open[m.Key] && t.Text[m.At:m.To] != reasoning &&
 				strings.TrimSpace(t.Text[last.To:m.At]) == "" {
-				find(t.At(m.At), "%s is written after the header of the next message\nthe "+
-					"model sees: %s\nrequest: %s", probe.JSON(t.Text[m.At:m.To]),
-					report.Quote(t.Text, m.At), t.Name)
+				t.Show(s, find, m.At, "%s is written after the header of the next message",
+					probe.JSON(t.Text[m.At:m.To]))
 				return
 			}
 			if last = m; !m.Spoken {
@@ -255,13 +248,10 @@ func checkHalves(s *probe.Subject, find probe.Finder, keys []string, all map[str
 			case strings.Contains(end, text):
 			case !sections && slices.Contains(t.Kinds, conversation.Call): // it is a section's
 			case p.opens && slashed >= prompts.Few:
-				find(t.At(m.At), "%s is never closed\nthe model sees: %s\nrequest: %s",
-					probe.JSON(text), report.Quote(t.Text, m.At), t.Name)
+				t.Show(s, find, m.At, "%s is never closed", probe.JSON(text))
 			case p.closes && m.Slash && slashed >= prompts.Few, p.closes && !m.Slash &&
 				worded >= prompts.Few:
-				find(t.At(m.At), "%s is closed and never opened\nthe model sees: %s\n"+
-					"request: %s",
-					probe.JSON(text), report.Quote(t.Text, m.At), t.Name)
+				t.Show(s, find, m.At, "%s is closed and never opened", probe.JSON(text))
 			}
 		}
 	}
@@ -346,9 +336,8 @@ func checkOpeners(s *probe.Subject, find probe.Finder, all map[string]*pairs,
 			}
 			if what != "" {
 				seen[m.Key] = true
-				find(t.At(m.At), "%s is opened and never closed, %s\nthe model sees: %s\n"+
-					"request: %s",
-					probe.JSON(t.Text[m.At:m.To]), what, report.Quote(t.Text, m.At), t.Name)
+				t.Show(s, find, m.At, "%s is opened and never closed, %s",
+					probe.JSON(t.Text[m.At:m.To]), what)
 			}
 		}
 	}
@@ -357,8 +346,7 @@ func checkOpeners(s *probe.Subject, find probe.Finder, all map[string]*pairs,
 // spoke reports whether the text of a message ends in a stretch of a prompt.
 func spoke(t *prompts.Prompt, from, to int) bool {
 	return slices.ContainsFunc(t.Spans, func(s prompts.Span) bool {
-		return s.To > from &&
-			s.To <= to
+		return s.To > from && s.To <= to
 	})
 }
 
@@ -400,8 +388,7 @@ func halvesOf(s *probe.Subject, all map[string]*pairs) map[string]*halves {
 			rest := strings.TrimLeft(own[m.To:], "\n")
 			switch {
 			case h.whole:
-			case p.opens && !element,
-				!p.opens && len(before.Lookup([]byte(own[m.At:m.To]), 1)) > 0:
+			case p.opens && !element, !p.opens && len(before.Lookup([]byte(own[m.At:m.To]), 1)) > 0:
 				h.whole = true
 			case p.opens && (rest == "" || rest[0] != 0):
 				h.others++

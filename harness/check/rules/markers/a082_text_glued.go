@@ -13,7 +13,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // TextGlued is the rule A082: the text of a message runs into other text with nothing between.
@@ -47,8 +46,7 @@ var proseGlued = regexp.MustCompile(`[a-z]{2}[.!?:]\(?[A-Z][a-z]+ [a-z]` +
 func checkProse(s *probe.Subject, find probe.Finder) {
 	if p, at := prompts.FindOwn(s, proseGlued); at != nil {
 		mid := min((at[0]+at[1])/2, at[0]+prompts.Shortest)
-		find(p.In.At(mid), "a sentence of the template runs into the next\nthe model sees: "+
-			"%s\nrequest: %s", report.Quote(p.In.Text, mid), p.In.Name)
+		p.In.Show(s, find, mid, "a sentence of the template runs into the next")
 	}
 }
 
@@ -95,9 +93,7 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 					"a heading of the template"}
 			case r.Role == jinja.Literal && inLine(t.Text[from:at]):
 				at := from + headingInLine.FindStringIndex(t.Text[from:at])[0]
-				find(t.At(at), "a heading does not begin its line\nthe model sees: %s\n"+
-					"request: %s",
-					report.Quote(t.Text, at), t.Name)
+				t.Show(s, find, at, "a heading does not begin its line")
 				return
 			case right && before.Role == jinja.Literal && word(b) && endsBlock(t.Own()[:from]):
 				this = seam{t.Kinds[prompts.MessageOf(r)].String(),
@@ -111,9 +107,8 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 			}
 			if !seen[this] {
 				seen[this] = true
-				find(t.At(from), "the text of %s runs into %s\nthe model sees: %s\nrequest: "+
-					"%s",
-					probe.Article(this.kind), this.other, report.Quote(t.Text, from), t.Name)
+				t.Show(s, find, from, "the text of %s runs into %s",
+					probe.Article(this.kind), this.other)
 			}
 		}
 	}

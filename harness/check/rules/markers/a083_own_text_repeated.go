@@ -56,8 +56,7 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 			}
 			seen[two.Off] = true
 			find(probe.Offset(two.Off), "%s is written twice in a row\nthe model sees: %s\n"+
-				"request: %s",
-				probe.JSON(text), report.Quote(t.Text, from), t.Name)
+				"request: %s", probe.JSON(text), report.Quote(t.Text, from), t.Name)
 		}
 		all := doubled(t)
 		if m, ok := markerAgain(t); ok {
@@ -66,9 +65,8 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 		for _, d := range all {
 			if w, ok := t.Seen.Trace.WriteAt(d.From); ok && !seen[w.Off] {
 				seen[w.Off] = true
-				find(t.At(d.From), "%s is written twice in a row\nthe model sees: %s\n"+
-					"request: %s",
-					probe.JSON(t.Text[d.From:d.To]), report.Quote(t.Text, d.To), t.Name)
+				t.Show(s, find, d.From, "%s is written twice in a row",
+					probe.JSON(t.Text[d.From:d.To]))
 			}
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // StartMoved is the rule A125: all prompts without tools begin with the same text of the template,
@@ -53,9 +52,8 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 			if t.Err != nil || len(t.In.Tools) == 0 || t.Text == "" || beginsMarked(t) {
 				continue
 			}
-			find(t.At(0), "a prompt with tools begins with no marker, and all prompts "+
-				"without tools do\nthe model sees: %s\nrequest: %s",
-				report.Quote(t.Text, 0), t.Name)
+			t.Show(s, find, 0, "a prompt with tools begins with no marker, and all prompts "+
+				"without tools do")
 			return
 		}
 	}
@@ -69,9 +67,8 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 		bos := t.Program.BOS
 		if source.CommonPrefix(start, t.Text) == "" ||
 			strings.HasPrefix(start, bos) && !strings.HasPrefix(t.Text, bos) {
-			find(t.At(0), "a prompt with tools begins with %s, and one without with %s\nthe "+
-				"model sees: %s\nrequest: %s", probe.JSON(firstWord(t.Text)),
-				probe.JSON(start), report.Quote(t.Text, 0), t.Name)
+			t.Show(s, find, 0, "a prompt with tools begins with %s, and one without with %s",
+				probe.JSON(firstWord(t.Text)), probe.JSON(start))
 			return
 		}
 	}

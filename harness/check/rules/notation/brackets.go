@@ -45,7 +45,7 @@ func notation(s *probe.Subject, find probe.Finder, n notated) bool {
 			place = probe.Offset(off).Shown(prompt.In)
 			why = "Jinja knows no null, only none, and writes nothing for it"
 		}
-		find(place, "%s looks like JSON and is not valid: %s\nthe model sees: %s", n.name, why,
+		find(place, "%s is no valid JSON: %s\nthe model sees: %s", n.name, why,
 			report.Quote(prompt.Text, at))
 		return true
 	}

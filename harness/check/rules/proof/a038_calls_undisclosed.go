@@ -22,8 +22,8 @@ var CallsUndisclosed = &probe.Rule{
 func checkDisclosed(s *probe.Subject, find probe.Finder) {
 	if s.Template.Analysis().Format.Undisclosed {
 		find(toolsAt(s), "tools are described, and the calls of the history are not "+
-			"written: the model never sees what it has called\na parser cannot learn from the "+
-			"template how calls are spelt, and must be told (--fallback)")
+			"written\nthe model never sees what it has called, and no engine can learn from the "+
+			"template how calls are spelt\nhelp: write message.tool_calls as the model spells calls")
 	}
 }
 

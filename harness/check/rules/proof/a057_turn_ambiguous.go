@@ -22,12 +22,18 @@ var TurnAmbiguous = &probe.Rule{
 }
 
 func checkUnambiguous(s *probe.Subject, find probe.Finder) {
-	g := grouped(s)
+	g, padded := grouped(s), grouped(s) // no reader cares for white space at the end of a text
 	for _, shape := range s.Template.Verify().Shapes {
+		of := g
+		if shape.Note == verify.Padded {
+			of = padded
+		}
 		if shape.Verdict == verify.Ambiguous {
-			g.add(shape, shape.Note, "an answer with %s can be read in two ways: %s\n"+
-				"the template writes: %q", shape.Name, shape.Note, shape.Turn)
+			of.add(shape, shape.Note, "an answer with %s can be read in two ways\n"+
+				"why: %s\nthe template writes: %q", shape.Name, shape.Note, shape.Turn)
 		}
 	}
-	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape) })
+	at := func(shape verify.Shape) probe.Where { return turn(s, shape) }
+	g.find(find, "the same", at)
+	padded.find(probe.Weigh(find, rule.Note), "the same", at)
 }

@@ -73,9 +73,8 @@ func checkReasoningWritten(s *probe.Subject, find probe.Finder) {
 	for _, name := range order {
 		f := fields[name]
 		if f.written == 0 && f.read >= prompts.Enough && !writtenBeyond(s, name) {
-			find(f.at, "%s of an answer is looked for, and written in none of %d requests that "+
-				"have it\nrequest: %s",
-				strings.TrimPrefix(name, "messages."), f.read, f.in.Name)
+			find(f.at, "the template reads %s of an answer, and never writes it\nrequest: %s",
+				strings.TrimPrefix(name, "messages."), f.in.Name)
 		}
 	}
 }

@@ -40,9 +40,9 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 			continue
 		}
 		f := c.faults[0] // which of the two is right cannot be told
-		find(c.at, "with %s, the messages after the first question are written otherwise than "+
-			"without (%s)\nwith:    %s\nwithout: %s\n%s", f.In.Name, view.Names(f.Views),
-			report.Quote(f.Got, f.Off), report.Quote(f.Want, f.WantOff), c.others())
+		find(c.at, "with %s, later messages are written otherwise\nwith:    %s\n"+
+			"without: %s\nwho: %s\n%s", f.In.Name, report.Quote(f.Got, f.Off),
+			report.Quote(f.Want, f.WantOff), view.Names(f.Views), c.others())
 	}
 }
 

@@ -25,17 +25,13 @@ func checkClosed(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if q, ok := boundary.SequenceOf(s); ok {
-		var unclosed boundary.TurnFaults
-		for _, t := range q.Unclosed() {
-			unclosed.Add(t)
+		for _, t := range boundary.FirstOfKinds(q.Unclosed()) {
+			small, off := t.In.Around(s, t.To-1)
+			find(t.In.Instead(t.To, q.Closer, t.In.At(t.To-1)).Shown(small.In), "%s is not closed "+
+				"before the next message begins with %s\nthe model sees: %s\n"+
+				"it should end with: %s\nrequest: %s", t.Name(), probe.JSON(q.Opener),
+				report.Quote(small.Text, off+1), probe.JSON(q.Closer), small.Name)
 		}
-		unclosed.Report(func(t boundary.Turn, times string) {
-			find(t.In.Instead(t.To, q.Closer, t.In.At(t.To-1)), "%s is not closed before the "+
-				"next message begins with %s\n"+
-				"the model sees: %s\nit should end with: %s\n%s",
-				t.Name(), probe.JSON(q.Opener), t.Show(t.To),
-				probe.JSON(q.Closer), times)
-		})
 	}
 }
 
@@ -55,12 +51,12 @@ func findUnclosed(s *probe.Subject, find probe.Finder) bool {
 	for _, kind := range unclosed.Kinds {
 		g := unclosed.Gaps[kind][0]
 		_, at := g.Of(f.Header(g))
-		find(g.In.Instead(g.At, f.Closer, boundary.Closing(s, gaps, f, g)),
+		small, off := g.In.Around(s, at)
+		find(g.In.Instead(g.At, f.Closer, boundary.Closing(s, gaps, f, g)).Shown(small.In),
 			"%s is not closed where %s follows\nthe model sees: %s\nit should end with: %s\n"+
 				"request: %s",
 			probe.Article(kind.String()), boundary.Followers(unclosed.Gaps[kind]),
-			report.Quote(g.In.Text, at),
-			probe.JSON(f.Closer), g.In.Name)
+			report.Quote(small.Text, off), probe.JSON(f.Closer), small.Name)
 	}
 	return len(unclosed.Kinds) > 0
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // TurnNotOpened is the rule A059: a turn is closed, and the next message follows without a header.
@@ -30,15 +29,10 @@ func checkOpened(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if q, ok := boundary.SequenceOf(s); ok && !s.Fires("A058") {
-		var unopened boundary.TurnFaults
-		for _, t := range q.Unopened() {
-			unopened.Add(t)
+		for _, t := range boundary.FirstOfKinds(q.Unopened()) {
+			t.In.Show(s, find, t.From, "%s begins without a header\nit should begin with: %s",
+				t.Name(), probe.JSON(q.Opener))
 		}
-		unopened.Report(func(t boundary.Turn, times string) {
-			find(t.In.At(t.From), "%s begins without a header\nthe model sees: %s\nit should "+
-				"begin with: %s\n%s",
-				t.Name(), t.Show(t.From), probe.JSON(q.Opener), times)
-		})
 	}
 }
 
@@ -78,8 +72,7 @@ func findEndedEarly(s *probe.Subject, find probe.Finder) bool {
 				if !slices.ContainsFunc(markup.In(rest), func(m markup.Marker) bool {
 					return headers[m.Key]
 				}) {
-					find(t.At(text+i), "the message of a call is closed before the call\nthe "+
-						"model sees: %s\nrequest: %s", report.Quote(t.Text, text+i), t.Name)
+					t.Show(s, find, text+i, "the message of a call is closed before the call")
 					return true
 				}
 			}
@@ -128,16 +121,14 @@ func findUnopened(s *probe.Subject, find probe.Finder) bool {
 	for _, kind := range strayed.Kinds {
 		g := strayed.Gaps[kind][0]
 		at := strings.LastIndex(g.In.Text[g.At:g.To], f.Headers[g.After]) + g.At
-		find(g.In.At(max(at-1, 0)), "text stands outside of all messages, between the end of "+
-			"one and the header of the next\nthe model sees: %s\nrequest: %s",
-			report.Quote(g.In.Text, at), g.In.Name)
+		g.In.Show(s, find, max(at-1, 0), "text stands outside of all messages, between the end of "+
+			"one and the header of the next")
 	}
 	for _, kind := range unopened.Kinds {
 		g := unopened.Gaps[kind][0]
 		if kind == conversation.None {
-			find(g.In.At(g.To), "%s at the start of the prompt has an end and no header\nthe "+
-				"model sees: %s\nrequest: %s",
-				boundary.Followers(unopened.Gaps[kind]), report.Quote(g.In.Text, g.To), g.In.Name)
+			g.In.Show(s, find, g.To, "%s at the start of the prompt has an end and no header",
+				boundary.Followers(unopened.Gaps[kind]))
 			continue
 		}
 		_, at := g.Of(f.Closer)
@@ -145,11 +136,8 @@ func findUnopened(s *probe.Subject, find probe.Finder) bool {
 		if own := f.Headers[g.After]; own != "" {
 			header = "elsewhere " + probe.JSON(own) + " opens it"
 		}
-		find(g.In.At(at), "after %s, %s follows without a header\nthe model sees: %s\n%s\n"+
-			"request: %s",
-			probe.Article(kind.String()), boundary.Followers(unopened.Gaps[kind]),
-			report.Quote(g.In.Text, at),
-			header, g.In.Name)
+		g.In.Show(s, find, at, "after %s, %s follows without a header\n%s",
+			probe.Article(kind.String()), boundary.Followers(unopened.Gaps[kind]), header)
 	}
 	return len(strayed.Kinds)+len(unopened.Kinds) > 0
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // TurnClosedTwice is the rule A060: two markers that end a turn stand right after each other.
@@ -42,10 +41,7 @@ func checkClosedOnce(s *probe.Subject, find probe.Finder) {
 		if kind == conversation.None {
 			name = "a message that the template adds itself"
 		}
-		find(g.In.At(at), "%s is closed twice where %s follows\nthe model sees: %s\nrequest: "+
-			"%s",
-			name, boundary.Followers(twice.Gaps[kind]),
-			report.Quote(g.In.Text, at),
-			g.In.Name)
+		g.In.Show(s, find, at, "%s is closed twice where %s follows",
+			name, boundary.Followers(twice.Gaps[kind]))
 	}
 }

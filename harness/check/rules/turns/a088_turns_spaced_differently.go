@@ -50,8 +50,8 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	}
 	if t, ok := q.Unfed(); ok && !forgotten {
 		at := t.From + len(q.Opener)
-		find(t.In.At(at), "no line break follows the name in the header of %s, as it does in "+
-			"other headers\nthe model sees: %s\nrequest: %s", t.Name(), t.Show(at), t.In.Name)
+		t.In.Show(s, find, at, "no line break follows the name in the header of %s, as it does in "+
+			"other headers", t.Name())
 	}
 	count, total := map[string]int{}, 0
 	usual := ""
@@ -67,10 +67,8 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	}
 	for _, t := range spaces {
 		if t.Space != usual {
-			find(t.In.At(t.To-1), "after %s stands %s, elsewhere %s\nthe model sees: %s\n"+
-				"request: %s",
-				t.Name(), probe.JSON(q.Closer+t.Space), probe.JSON(q.Closer+usual),
-				t.Show(t.To-len(t.Space)), t.In.Name)
+			t.In.Show(s, find, t.To-1, "after %s stands %s, elsewhere %s", t.Name(),
+				probe.JSON(q.Closer+t.Space), probe.JSON(q.Closer+usual))
 			return
 		}
 	}
@@ -130,12 +128,9 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		}
 		g := all[kind].gap[odd]
 		_, at := g.Of(f.Closer)
-		find(g.In.At(at), "between %s and %s stands %s, elsewhere %s\nthe model sees: %s\n"+
-			"request: %s",
+		g.In.Show(s, find, at, "between %s and %s stands %s, elsewhere %s",
 			probe.Article(g.Before.String()), probe.Article(kind.String()),
-			probe.JSON(f.Closer+odd+f.Headers[kind]), probe.JSON(f.Closer+usual+f.Headers[kind]),
-			report.Quote(g.In.Text, at),
-			g.In.Name)
+			probe.JSON(f.Closer+odd+f.Headers[kind]), probe.JSON(f.Closer+usual+f.Headers[kind]))
 		return true
 	}
 	return false

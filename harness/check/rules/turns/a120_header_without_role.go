@@ -13,7 +13,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // HeaderWithoutRole is the rule A120: the header of a turn does not say who speaks, though the
@@ -44,9 +43,7 @@ func blank(t *prompts.Prompt) (int, bool) {
 func checkNamed(s *probe.Subject, find probe.Finder) {
 	for _, t := range prompts.All.Of(s) {
 		if at, ok := blank(t); ok {
-			find(t.At(at), "a marker is written without the name that belongs into it\nthe "+
-				"model sees: %s\nrequest: %s",
-				report.Quote(t.Text, at), t.Name)
+			t.Show(s, find, at, "a marker is written without the name that belongs into it")
 			return
 		}
 	}
@@ -56,17 +53,11 @@ func checkNamed(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if t, ok := q.Unmarked(); ok {
-		find(t.In.At(t.From), "the header of %s lacks the marker that names the role\nthe "+
-			"model sees: %s\nrequest: %s", t.Name(), t.Show(t.From+len(q.Opener)), t.In.Name)
+		t.In.Show(s, find, t.From, "the header of %s lacks the marker that names the role", t.Name())
 	}
-	var nameless boundary.TurnFaults
-	for _, t := range q.Nameless() {
-		nameless.Add(t)
+	for _, t := range boundary.FirstOfKinds(q.Nameless()) {
+		t.In.Show(s, find, t.From, "the header of %s names no role", t.Name())
 	}
-	nameless.Report(func(t boundary.Turn, times string) {
-		find(t.In.At(t.From), "the header of %s names no role\nthe model sees: %s\n%s", t.Name(),
-			t.Show(t.From), times)
-	})
 }
 
 // checkMarked looks for a kind of message whose header begins with a word, where those of others
@@ -99,9 +90,8 @@ func checkMarked(s *probe.Subject, find probe.Finder) {
 		for _, g := range boundary.Gaps.Of(s) {
 			if rest, ok := f.After(g); ok && g.After == kind && strings.HasPrefix(rest, header) {
 				_, at := g.Of(header)
-				find(g.In.At(at), "the header of %s begins with no marker, as other headers "+
-					"do\nthe model sees: %s\nrequest: %s", probe.Article(kind.String()),
-					report.Quote(g.In.Text, at), g.In.Name)
+				g.In.Show(s, find, at, "the header of %s begins with no marker, as other "+
+					"headers do", probe.Article(kind.String()))
 				return
 			}
 		}
@@ -129,9 +119,8 @@ func lacksMarker(s *probe.Subject, find probe.Finder, f boundary.Frame, marker s
 			body := g.In.Text[off : off+n]
 			if off > g.At && strings.ContainsFunc(body, unicode.IsLetter) &&
 				!strings.Contains(body, marker) {
-				find(g.In.At(off), "a message that the template adds itself lacks %s, which "+
-					"other headers have\nthe model sees: %s\nrequest: %s", probe.JSON(marker),
-					report.Quote(g.In.Text, off), g.In.Name)
+				g.In.Show(s, find, off, "a message that the template adds itself lacks %s, "+
+					"which other headers have", probe.JSON(marker))
 				return true
 			}
 			off += n + len(f.Closer)

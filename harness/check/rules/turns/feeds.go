@@ -11,7 +11,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // seam is where the template's own marker and the text of a message meet.
@@ -162,9 +161,8 @@ func checkSeams(s *probe.Subject, find probe.Finder) bool {
 			side = "before"
 		}
 		forgotten = true
-		find(odd.in.At(max(odd.at-1, 0)), "no line break stands between the text of %s and "+
-			"the marker %s it, as it does elsewhere\nthe model sees: %s\nrequest: %s",
-			probe.Article(who.String()), side, report.Quote(odd.in.Text, odd.at), odd.in.Name)
+		odd.in.Show(s, find, max(odd.at-1, 0), "no line break stands between the text of %s and "+
+			"the marker %s it, as it does elsewhere", probe.Article(who.String()), side)
 	}
 	return forgotten
 }
@@ -211,9 +209,8 @@ func checkFeeds(s *probe.Subject, find probe.Finder) {
 	}
 	for _, marker := range slices.Sorted(maps.Keys(all)) {
 		if f := all[marker]; f.bare == 1 && len(f.fed) > 3 {
-			find(f.in.At(f.at-1), "a line break follows %s in all places but this one\nthe "+
-				"model sees: %s\nrequest: %s", probe.JSON(marker), report.Quote(f.in.Text,
-				f.at), f.in.Name)
+			f.in.Show(s, find, f.at-1, "a line break follows %s in all places but this one",
+				probe.JSON(marker))
 		}
 	}
 }
