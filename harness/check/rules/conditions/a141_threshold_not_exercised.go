@@ -69,8 +69,8 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 	}
 	for _, t := range thresholds {
 		if t.site < 0 {
-			find(t.at, "no request that was tried shows what this comparison with a "+
-				"number decides: it stands in no condition")
+			find(t.at, "no request that was tried shows the effect of this comparison with a number: "+
+				"read what it decides")
 		}
 	}
 }
