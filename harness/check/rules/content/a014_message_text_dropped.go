@@ -32,5 +32,6 @@ func checkMessages(s *probe.Subject, find probe.Finder) {
 			func(l losses.Lost) bool { return strings.HasSuffix(l.Path, ".text") })
 	}
 	losses.All.Of(s).FindLost(s, find, gone)
-	losses.All.Of(s).FindLost(s, find, losses.All.Of(s).Of(conversation.Answer, conversation.Content))
+	all := losses.All.Of(s)
+	all.FindLost(s, find, all.Of(conversation.Answer, conversation.Content))
 }
