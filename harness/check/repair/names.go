@@ -37,9 +37,8 @@ var (
 	// tests that are a method
 	testMethods = map[string]string{
 		"startswith": "startswith", "startingwith": "startswith", "starting_with": "startswith",
-		"starts_with": "startswith",
-		"endswith":    "endswith", "endingwith": "endswith", "ending_with": "endswith",
-		"ends_with": "endswith",
+		"starts_with": "startswith", "endswith": "endswith", "endingwith": "endswith",
+		"ending_with": "endswith", "ends_with": "endswith",
 	}
 	// functions that are a filter
 	functionFilters = map[string]string{
@@ -52,8 +51,7 @@ var (
 	functionAliases = map[string]string{
 		"raise": "raise_exception", "raise_error": "raise_exception", "throw": "raise_exception",
 		"throw_exception": "raise_exception", "raise_exeception": "raise_exception",
-		"error": "raise_exception",
-		"fail":  "raise_exception", "exception": "raise_exception",
+		"error": "raise_exception", "fail": "raise_exception", "exception": "raise_exception",
 	}
 )
 
