@@ -1,7 +1,6 @@
 package gbnf
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,7 +120,7 @@ func (b *Builder) walk(ac *automaton, part bool) Element {
 				case ac.states[t.to].found, part && (t.to == 0 || !isSpace(t.ranges[0].Lo)):
 				case t.to == 0:
 					choices = append(choices, first)
-				case ac.states[s].to(t.ranges[0].Lo) == t.to:
+				case ac.states[s].next[t.ranges[0].Lo] == t.to:
 					choices = append(choices, b.Seq(first, rests[t.to]))
 				case round > 0:
 					choices = append(choices, b.Seq(first, fewer[t.to]))
@@ -144,55 +143,37 @@ type automaton struct {
 }
 
 type acState struct {
-	next  []arc // by their characters
+	next  map[rune]int
 	fail  int
 	found bool         // a marker ends here
 	leads []transition // where it leads; nil: not asked yet
 }
 
-// arc leads to a state that one more character of a marker reaches.
-type arc struct {
-	r  rune
-	to int
-}
-
-// find returns the place of a character among the arcs of a state.
-func (s *acState) find(r rune) (int, bool) {
-	return slices.BinarySearchFunc(s.next, r, func(a arc, r rune) int { return cmp.Compare(a.r, r) })
-}
-
-// to returns the state to which a character's arc leads; 0: it has none.
-func (s *acState) to(r rune) int {
-	if i, ok := s.find(r); ok {
-		return s.next[i].to
-	}
-	return 0
-}
-
 func newAutomaton(markers []string) *automaton {
-	ac := &automaton{states: make([]acState, 1)}
+	ac := &automaton{states: []acState{{next: map[rune]int{}}}}
 	for _, m := range markers {
 		s := 0
 		for _, r := range m {
-			i, ok := ac.states[s].find(r)
+			to, ok := ac.states[s].next[r]
 			if !ok {
-				ac.states[s].next = slices.Insert(ac.states[s].next, i, arc{r, len(ac.states)})
-				ac.states = append(ac.states, acState{})
+				to = len(ac.states)
+				ac.states = append(ac.states, acState{next: map[rune]int{}})
+				ac.states[s].next[r] = to
 			}
-			s = ac.states[s].next[i].to
+			s = to
 		}
 		ac.states[s].found = true
 	}
 	queue := []int{0}
-	for i := 0; i < len(queue); i++ {
-		s := queue[i]
-		for _, a := range ac.states[s].next {
-			to := &ac.states[a.to]
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		for r, to := range ac.states[s].next {
 			if s != 0 {
-				to.fail = ac.step(ac.states[s].fail, a.r)
-				to.found = to.found || ac.states[to.fail].found
+				ac.states[to].fail = ac.step(ac.states[s].fail, r)
+				ac.states[to].found = ac.states[to].found || ac.states[ac.states[to].fail].found
 			}
-			queue = append(queue, a.to)
+			queue = append(queue, to)
 		}
 	}
 	return ac
@@ -200,8 +181,11 @@ func newAutomaton(markers []string) *automaton {
 
 func (ac *automaton) step(s int, r rune) int {
 	for {
-		if to := ac.states[s].to(r); to != 0 || s == 0 {
+		if to, ok := ac.states[s].next[r]; ok {
 			return to
+		}
+		if s == 0 {
+			return 0
 		}
 		s = ac.states[s].fail
 	}
@@ -221,8 +205,8 @@ func (ac *automaton) transitions(s int) []transition {
 	}
 	var special []rune // characters that may lead elsewhere than to the start
 	for at := s; ; at = ac.states[at].fail {
-		for _, a := range ac.states[at].next {
-			special = append(special, a.r)
+		for r := range ac.states[at].next {
+			special = append(special, r)
 		}
 		if at == 0 {
 			break

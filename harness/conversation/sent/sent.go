@@ -83,30 +83,19 @@ func InParts(messages []ordered.Value) []ordered.Value {
 	return messages
 }
 
-// requests are those of the bases, by their names.
-var requests = sync.OnceValue(func() map[string]ordered.Value {
-	all := map[string]ordered.Value{}
-	for name, base := range bases {
-		all[name] = ordered.MustParse(base.request)
-	}
-	return all
-})
-
 // Plain returns the conversations that the spellings change, each with a description, the shortest
 // first.
-func Plain() []Spelling { return slices.Clone(plain()) }
-
-var plain = sync.OnceValue(func() []Spelling {
+func Plain() []Spelling {
 	var all []Spelling
 	for _, name := range slices.Sorted(maps.Keys(bases)) {
-		v := requests()[name]
+		v := ordered.MustParse(bases[name].request)
 		all = append(all, Spelling{Name: bases[name].name, By: "every client", Plain: v, Sent: v})
 	}
 	slices.SortStableFunc(all, func(a, b Spelling) int {
 		return cmp.Compare(len(a.Plain.String()), len(b.Plain.String()))
 	})
 	return all
-})
+}
 
 // edit is a change of a request: a value is put at a path, or, where it is "-", the member is taken
 // out.
@@ -127,9 +116,13 @@ type spelled struct {
 func All() []Spelling { return slices.Clone(every()) }
 
 var every = sync.OnceValue(func() []Spelling {
+	requests := map[string]ordered.Value{} // of the bases: spellings of one have it in common
+	for name, base := range bases {
+		requests[name] = ordered.MustParse(base.request)
+	}
 	all := make([]Spelling, len(table))
 	for i, row := range table {
-		base := requests()[row.base]
+		base := requests[row.base]
 		all[i] = Spelling{Name: row.name, By: row.by, Plain: apply(base, row.plain),
 			Sent: apply(base, row.sent), Relation: row.relation, Names: row.names,
 			Shows: row.shows, Tags: thinkTags}

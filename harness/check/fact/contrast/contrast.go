@@ -57,18 +57,13 @@ type Leaf struct {
 	Kept    bool
 	Message int    // counted from 0
 	Text    string // the reasoning
-	In      *Prompt
+	In      probe.Rendering
 	mode    int // of thinking, as [reason.ThinkingModes] counts them
+	talk    []ordered.Value
 }
 
-// Prompt is that of a conversation.
-type Prompt struct {
-	probe.Rendering
-	messages []ordered.Value
-}
-
-// Name tells the conversation in words.
-func (p *Prompt) Name() string { return conversation.Told(chat.Request{Messages: p.messages}) }
+// Name tells the leaf's conversation in words.
+func (l Leaf) Name() string { return conversation.Told(chat.Request{Messages: l.talk}) }
 
 // Table has the leaves of all conversations, the plainest first.
 type Table []Leaf
@@ -227,7 +222,7 @@ func take(s *probe.Subject) Table {
 					continue // other rules are about it
 				}
 				for _, l := range talk.leaves {
-					l.Kept, l.In, l.mode = p.Has(l.Text), p, mode
+					l.Kept, l.In, l.mode, l.talk = p.Has(l.Text), p, mode, talk.messages
 					all = append(all, l)
 				}
 			}
@@ -240,7 +235,8 @@ func take(s *probe.Subject) Table {
 var switches = []string{"enable_thinking", "thinking"}
 
 // look renders messages.
-func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) (*Prompt, error) {
+func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) (probe.Rendering,
+	error) {
 	in := view.Neutral(ordered.ObjectOf(ordered.MemberOf("messages",
 		ordered.ArrayOf(messages...))))
 	in.Tools, in.Kwargs = tools, slices.Clone(s.Template.Caps().Needs.Bound)
@@ -250,6 +246,5 @@ func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) (*Prompt,
 			in.Kwargs = append(in.Kwargs, ordered.MemberOf(name, ordered.Boolean(*on)))
 		}
 	}
-	r, err := s.Render(in)
-	return &Prompt{r, messages}, err
+	return s.Render(in)
 }

@@ -47,7 +47,7 @@ func TestSplit(t *testing.T) {
 		}
 		got := ""
 		if _, lost, ok := contrast.All.Of(s).Split(test.stage); ok {
-			got = lost.In.Name()
+			got = lost.Name()
 		}
 		if got != test.lost {
 			t.Errorf("%s, %s: lost in %q, want %q", test.condition, test.stage, got, test.lost)

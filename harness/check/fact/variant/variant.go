@@ -93,7 +93,7 @@ func (f Fault) Reordered() bool {
 // judge renders for one template.
 type judge struct {
 	t     *chattemplate.Template
-	asked map[asked]answer
+	asked map[asked]result
 	done  map[key]result
 	views []*view.Server
 }
@@ -104,11 +104,6 @@ type asked struct {
 	request ordered.Value
 }
 
-type answer struct {
-	chattemplate.Input
-	result
-}
-
 // key is a render: its input as JSON, and the sandbox.
 type key struct {
 	immutable bool
@@ -116,6 +111,7 @@ type key struct {
 }
 
 type result struct {
+	in   chattemplate.Input
 	text string
 	err  error
 }
@@ -125,7 +121,7 @@ var errRefused = errors.New("the engine refuses the request")
 
 // Judge returns the faults of a template, those of a spelling together.
 func Judge(t *chattemplate.Template) []Fault {
-	j := &judge{t, map[asked]answer{}, map[key]result{}, view.Serve(t)}
+	j := &judge{t, map[asked]result{}, map[key]result{}, view.Serve(t)}
 	var faults []Fault
 	for _, s := range sent.Plain() {
 		faults = append(faults, j.plain(s)...)
@@ -266,22 +262,22 @@ const described = "How far ahead to look."
 
 // render renders a request in a view.
 func (j *judge) render(v *view.Server, request ordered.Value) (chattemplate.Input, result) {
-	a, ok := j.asked[asked{v, request}]
+	r, ok := j.asked[asked{v, request}]
 	if !ok {
-		a.Input, a.result = j.ask(v, request)
-		j.asked[asked{v, request}] = a
+		r = j.ask(v, request)
+		j.asked[asked{v, request}] = r
 	}
-	return a.Input, a.result
+	return r.in, r
 }
 
-func (j *judge) ask(v *view.Server, request ordered.Value) (chattemplate.Input, result) {
+func (j *judge) ask(v *view.Server, request ordered.Value) result {
 	if v.IsServer() {
 		request = request.With("messages",
 			ordered.ArrayOf(sent.TextArguments(request.At("messages").Items())...))
 	}
 	in, err := v.Input(request)
 	if err != nil {
-		return in, result{err: errRefused}
+		return result{in: in, err: errRefused}
 	}
 	k := key{v.Immutable, j.t.Vars(in).String()}
 	r, done := j.done[k]
@@ -289,7 +285,8 @@ func (j *judge) ask(v *view.Server, request ordered.Value) (chattemplate.Input, 
 		r.text, r.err = v.Render(in)
 		j.done[k] = r
 	}
-	return in, r
+	r.in = in
+	return r
 }
 
 // compare returns the fault of a prompt, if it has one.

@@ -80,14 +80,9 @@ func findDays(s *probe.Subject, find probe.Finder) {
 // sameButDates reports whether two prompts differ in dates alone. No date goes over lines, so only
 // those from the first that differs to the last are looked at.
 func sameButDates(a, b string) bool {
-	same := report.Parting(a, b)
-	if same == len(a) && same == len(b) {
-		return true
-	}
-	same = strings.LastIndexByte(a[:same], '\n') + 1
+	same := strings.LastIndexByte(a[:report.Parting(a, b)], '\n') + 1
 	a, b = a[same:], b[same:]
-	end := source.CommonSuffix(a, b)
-	if _, rest, ok := strings.Cut(end, "\n"); ok {
+	if _, rest, ok := strings.Cut(source.CommonSuffix(a, b), "\n"); ok {
 		a, b = a[:len(a)-len(rest)], b[:len(b)-len(rest)]
 	}
 	return calendar.ReplaceAllString(a, "0") == calendar.ReplaceAllString(b, "0")

@@ -58,7 +58,7 @@ func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 func told(l contrast.Leaf) string {
 	content, there := l.In.In.Messages[l.Message].Get("content")
 	if there && content.IsNull() {
-		return l.In.Name() + "; its content is null"
+		return l.Name() + "; its content is null"
 	}
-	return l.In.Name()
+	return l.Name()
 }
