@@ -325,7 +325,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-var kills = flag.Int("kills", 3, "how often TestKilled kills for each file")
+var kills = flag.Int("kills", 2, "how often TestKilled kills for each file")
 
 // killed runs [TestKilledChild] on a file, and kills it some time after it has begun to write.
 func killed(t *testing.T, name string, after time.Duration) {
