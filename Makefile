@@ -328,7 +328,7 @@ engines: ## set up other engines, hold them to the corpus, keep the readings: EN
 	$(GO) run ./cmd/assay engines run --results out/engines.jsonl --page out/engines.md --html out/engines.html --published harness/foreign/engines/published.jsonl --date $$(date -u +%F) $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
 
 .PHONY: encoders
-encoders: deps hub ## hold templates to openai-harmony, mistral-common and DeepSeek's encoders: ARGS='-rendered 2000'
+encoders: deps hub ## hold templates to openai-harmony, mistral-common and DeepSeek's encoders: ARGS='-rendered 2000 -answers 5000'
 	@ci/engines/setup.sh harmony mistral-common deepseek
 	$(GO) run ./harness/testkit/measure/oracles $(ARGS)
 

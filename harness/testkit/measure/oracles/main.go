@@ -166,6 +166,19 @@ func escaped(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`).Replace(text)
 }
 
+// answersHead is the beginning of the table of answers.
+const answersHead = `
+## Answers
+
+Turns of the model, drawn from seed after seed: the encoder writes the conversation up to the turn
+and with it, and the rest of the text is read by the format that its prompts show, whole and in all
+pieces of one byte and others. The message must be the one that was given: text, reasoning and calls.
+With reasoning, thinking is switched on. An encoder that refuses a conversation writes no answer.
+
+| encoder | read | with reasoning | with calls | wrong | refused by the encoder |
+| --- | --- | --- | --- | --- | --- |
+`
+
 // table is the page.
 func table(pairs []*pair, date string) string {
 	var page strings.Builder
@@ -180,6 +193,14 @@ func table(pairs []*pair, date string) string {
 		fmt.Fprintf(&page, "| %s | %s | %d | %d | %d | %d | %d | %d | %s | %s |\n", p.name(),
 			p.encoder, c.Equal+c.Different, c.Equal, c.Different, c.ByTemplate, c.ByEncoder,
 			c.ByBoth, tokens, format)
+	}
+	page.WriteString(answersHead)
+	for i, p := range pairs {
+		if i == 0 || pairs[i-1].encoder != p.encoder {
+			a := p.answers
+			fmt.Fprintf(&page, "| %s | %d | %d | %d | %d | %d |\n", p.encoder, a.Read, a.Thought,
+				a.Called, a.Wrong, a.Refused)
+		}
 	}
 	for _, p := range pairs {
 		fmt.Fprintf(&page, "\n## %s\n\n%s.", p.name(), p.encoder)
