@@ -177,6 +177,17 @@ type tool struct {
 	schema *schema.Schema
 }
 
+// text is the one argument that a tool takes, where that is a text; there may be no tool.
+func (t *tool) text() string {
+	if t == nil {
+		return ""
+	}
+	if f := t.schema.Properties; len(f) == 1 && f[0].Required && f[0].Schema.IsString() {
+		return f[0].Name
+	}
+	return ""
+}
+
 // linker makes the parts of a program that depend on the tools: for each place where a name is
 // read, one continuation per tool.
 type linker struct {
@@ -223,7 +234,7 @@ func (l *linker) parts() (parts peg.Parts) {
 		if route.Kind == format.RouteCall {
 			routes := &routeReader{l.reader}
 			add(fmt.Sprint("route ", k+1),
-				func(t *tool) peg.Pattern { return routes.named(k, t.number) })
+				func(t *tool) peg.Pattern { return routes.named(k, t) })
 		}
 	}
 	parts.Rules = l.rules

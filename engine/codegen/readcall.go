@@ -465,7 +465,8 @@ func (c *callReader) inID(parts []format.Part) peg.Seq {
 // name is in theirs. tool is nil where they are not.
 
 func (c *callReader) toolName(state string, tool *tool) string {
-	if c.s.perTool() {
+	json := c.s.Object == nil && c.s.Body.Kind == format.BodyJSON
+	if c.s.perTool() || json && tool.text() != "" {
 		return c.name(state) + " " + tool.name
 	}
 	return c.name(state)

@@ -79,7 +79,23 @@ func (c *entryReader) body(tool *tool) peg.Pattern {
 	case format.BodyDict:
 		return c.dict()
 	}
-	return c.json()
+	return c.json(tool)
+}
+
+// freely matches the arguments of a tool that takes one text, written as that text alone up to one
+// of some literals (E21 T6): models write the input of a custom tool so. Without such a tool it is
+// nil.
+func (c *entryReader) freely(tool *tool, until []string) peg.Choice {
+	if tool.text() == "" || !c.t.on(AnyLiteral) || !slices.ContainsFunc(until, distinctive) {
+		return nil
+	}
+	key := quoted('"', tool.text()) + ": "
+	ends := peg.And{P: peg.Choice(each(until, c.lit))}
+	return peg.Choice{peg.Seq{peg.Not{P: peg.Choice{objectAhead, none, ends}},
+		peg.Emit{Kind: Open}, peg.Emit{Kind: Key, Text: key},
+		peg.Emit{Kind: ValueBegin, Arg: c.value(ValueInfo{Mode: ValueRaw})},
+		peg.Cut{}, peg.Until{Kind: Value, Stops: stops(until, nil)}, ends,
+		peg.Emit{Kind: ValueEnd}, peg.Emit{Kind: Close}}}
 }
 
 // none matches the text that stands for no arguments.
@@ -124,18 +140,23 @@ func (c *entryReader) dict() peg.Pattern {
 	return peg.Seq{open, peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(syntax, true)}, close}
 }
 
+// objectAhead matches up to the brace of an object, which may stand in a string.
+var objectAhead = peg.Seq{peg.Space{}, peg.Opt{P: peg.Set{Set: peg.Bytes(`"'`)}}, peg.Space{},
+	peg.Lit{Text: "{"}}
+
 // json matches arguments that are one JSON object, which may be missing where there are none.
-func (c *entryReader) json() peg.Pattern {
+func (c *entryReader) json(tool *tool) peg.Pattern {
 	p := &c.s.Body
 	open, close := c.optional(p.Open), c.optional(p.Close)
-	ahead := peg.And{P: peg.Seq{peg.Space{}, peg.Opt{P: peg.Set{Set: peg.Bytes(`"'`)}}, peg.Space{}, peg.Lit{Text: "{"}}}
 	object := peg.Seq{peg.Space{}, c.arguments(false, '"')}
-	behind := peg.Choice(each(c.s.afterArguments().firsts(), c.lit))
+	firsts := c.s.afterArguments().firsts()
+	behind := peg.Choice(each(firsts, c.lit))
 	if len(behind) == 0 {
-		return peg.Seq{open, ahead, object, close}
+		return peg.Seq{open, peg.And{P: objectAhead}, object, close}
 	}
-	return peg.Seq{open, peg.Choice{append(peg.Seq{ahead, peg.Cut{}}, object...),
-		peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
+	ways := append(peg.Choice{append(peg.Seq{peg.And{P: objectAhead}, peg.Cut{}}, object...)},
+		c.freely(tool, firsts)...)
+	return peg.Seq{open, append(ways, peg.And{P: peg.Seq{peg.Space{}, behind}}), close}
 }
 
 // optional matches a marker around arguments, which may be missing (T4).

@@ -161,22 +161,40 @@ func (r *routeReader) call(k int) peg.Pattern {
 }
 
 // named is the part after the name of a call.
-func (r *routeReader) named(k, tool int) peg.Pattern {
+func (r *routeReader) named(k int, tool *tool) peg.Pattern {
 	head := r.t.f.Routes[k].Head
-	return peg.Seq{peg.Emit{Kind: Name, Arg: tool}, peg.Hold{P: r.head(head[nameAt(head)+1:])},
-		peg.Cut{}, r.arguments(k)}
+	args := r.arguments(k)
+	if free := newEntryReader(r.reader, routeSpelling(r.t, k)).freely(tool, r.left()); free != nil {
+		args = r.ref(fmt.Sprintf("call of route %d of %s", k+1, tool.name), func() peg.Pattern {
+			return r.argumentsAs(append(free, r.body(k)))
+		})
+	}
+	return peg.Seq{peg.Emit{Kind: Name, Arg: tool.number}, peg.Hold{P: r.head(head[nameAt(head)+1:])},
+		peg.Cut{}, args}
 }
 
 // arguments is the state of reading a call's arguments.
 func (r *routeReader) arguments(k int) peg.Pattern {
-	return r.ref(fmt.Sprint("call of route ", k+1), func() peg.Pattern {
-		body := newEntryReader(r.reader, routeSpelling(r.t, k)).body(nil)
-		done := peg.Seq{peg.Space{}, body, peg.Emit{Kind: ArgsEnd}, peg.Emit{Kind: CallEnd}}
-		left := stops(either(literals(each(r.t.starts(), markerText)),
-			literals(each(r.t.closes(), markerText))).firsts(), r.t.endTexts())
-		broken := peg.Seq{peg.Emit{Kind: CallBroken}, peg.Until{Kind: Skipped, Stops: left}}
-		return peg.Seq{peg.Try{P: done, Else: broken}, r.mark(format.Marker{}), r.loose()}
-	})
+	return r.ref(fmt.Sprint("call of route ", k+1),
+		func() peg.Pattern { return r.argumentsAs(r.body(k)) })
+}
+
+func (r *routeReader) body(k int) peg.Pattern {
+	return newEntryReader(r.reader, routeSpelling(r.t, k)).body(nil)
+}
+
+// argumentsAs reads arguments as a body does, and what comes after them.
+func (r *routeReader) argumentsAs(body peg.Pattern) peg.Pattern {
+	done := peg.Seq{peg.Space{}, body, peg.Emit{Kind: ArgsEnd}, peg.Emit{Kind: CallEnd}}
+	broken := peg.Seq{peg.Emit{Kind: CallBroken}, peg.Until{Kind: Skipped,
+		Stops: stops(r.left(), r.t.endTexts())}}
+	return peg.Seq{peg.Try{P: done, Else: broken}, r.mark(format.Marker{}), r.loose()}
+}
+
+// left are the literals that end a call's part.
+func (r *routeReader) left() []string {
+	return either(literals(each(r.t.starts(), markerText)),
+		literals(each(r.t.closes(), markerText))).firsts()
 }
 
 // routeSpelling is how the calls of a route are spelled, their head apart.

@@ -221,6 +221,38 @@ func TestRepeatedTexts(t *testing.T) {
 	}
 }
 
+// TestFreeArguments has a tool that takes one text, which a model writes without its object.
+func TestFreeArguments(t *testing.T) {
+	o := usual("")
+	o.Tools = []chat.Tool{{Name: "f", Parameters: schemaValue(t, `{"type": "object",
+		"properties": {"input": {"type": "string"}}, "required": ["input"]}`)}}
+	for form, around := range map[string][2]string{
+		"channels":      {"<|channel|>commentary to=functions.f<|message|>", "<|call|>"},
+		"name in a tag": {"<function=f>", "</function>"},
+	} {
+		out := generate(t, formNamed(t, form), o)
+		for _, c := range []struct {
+			arguments string
+			want      chat.ToolCall
+		}{
+			{"1 + \"2\"\n", call("", "f", `{"input": "1 + \"2\"\n"}`)},
+			{`{"input": "x"}`, call("", "f", `{"input": "x"}`)},
+			{`"{\"input\": \"x\"}"`, call("", "f", `{"input": "x"}`)},
+		} {
+			text := around[0] + c.arguments + around[1]
+			for _, pieces := range [][]string{{text}, bytesOf(text)} {
+				if _, m := read(t, out, pieces...); !reflect.DeepEqual(m, message("", c.want)) {
+					t.Errorf("%s: %q: got %+v, want %+v", form, c.arguments, m, c.want)
+				}
+			}
+		}
+		// an output that is cut off has no end of its text
+		if _, m := read(t, out, around[0]+"1 + 2"); m.ToolCalls[0].Complete {
+			t.Errorf("%s: the call is complete without its end: %+v", form, m)
+		}
+	}
+}
+
 // TestDroppedTogether checks that a text that is dropped has one diagnostic in any pieces, even
 // where it is shorter than the output has it.
 func TestDroppedTogether(t *testing.T) {
