@@ -169,8 +169,8 @@ func (r *routeReader) named(k int, tool *tool) peg.Pattern {
 			return r.argumentsAs(append(free, r.body(k)))
 		})
 	}
-	return peg.Seq{peg.Emit{Kind: Name, Arg: tool.number}, peg.Hold{P: r.head(head[nameAt(head)+1:])},
-		peg.Cut{}, args}
+	return peg.Seq{peg.Emit{Kind: Name, Arg: tool.number},
+		peg.Hold{P: r.head(head[nameAt(head)+1:])}, peg.Cut{}, args}
 }
 
 // arguments is the state of reading a call's arguments.

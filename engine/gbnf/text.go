@@ -273,7 +273,7 @@ func (l *lowering) pattern(n *schema.Node, c coder) Element {
 	case schema.OpRepeat:
 		return b.Repeat(l.pattern(n.Subs[0], c), n.Min, n.Max)
 	case schema.OpRule:
-		return l.patternRule(n, c)
+		return patternRule(l, n, c)
 	}
 	parts := make([]Element, len(n.Subs))
 	for i, sub := range n.Subs {
@@ -292,7 +292,7 @@ type patternKey struct {
 }
 
 // patternRule matches the texts of a rule.
-func (l *lowering) patternRule(n *schema.Node, c coder) Element {
+func patternRule(l *lowering, n *schema.Node, c coder) Element {
 	b := l.b
 	key := patternKey{n, fmt.Sprint(c.kind, c.quote, c.avoid)}
 	e, ok := b.patterns[key]

@@ -37,8 +37,9 @@ type CharRange struct {
 	Lo, Hi rune
 }
 
-// Pattern is a regular expression in the regular subset of ECMA 262, or a grammar ([ParseLark]). Root
-// matches the whole string: where an expression is not anchored, it begins or ends with any text.
+// Pattern is a regular expression in the regular subset of ECMA 262, or a grammar ([ParseLark]).
+// Root matches the whole string: where an expression is not anchored, it begins or ends with any
+// text.
 type Pattern struct {
 	Text string
 	Root *Node

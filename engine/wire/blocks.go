@@ -296,7 +296,8 @@ func customTool(v ordered.Value, path string) (name string, tool ordered.Value, 
 		}
 		switch syntax := g.At("syntax"); syntax.Text() {
 		case "regex":
-			constraint = []ordered.Member{ordered.MemberOf("pattern", ordered.Str("^(?:"+text+")$"))}
+			constraint = []ordered.Member{ordered.MemberOf("pattern",
+				ordered.Str("^(?:"+text+")$"))}
 		case "lark":
 			constraint = []ordered.Member{ordered.MemberOf(schema.LarkKeyword, definition)}
 			if _, err := schema.ParseLark(text); err != nil {
