@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "embed" // the page's head
+	_ "embed" // the heads of the page and of its table of answers
 	"fmt"
 	"path"
 	"strings"
@@ -11,6 +11,9 @@ import (
 
 //go:embed head.md
 var head string
+
+//go:embed answers.md
+var answersHead string
 
 // pair is a template with the encoder that it is held to.
 type pair struct {

@@ -166,19 +166,6 @@ func escaped(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`).Replace(text)
 }
 
-// answersHead is the beginning of the table of answers.
-const answersHead = `
-## Answers
-
-Turns of the model, drawn from seed after seed: the encoder writes the conversation up to the turn
-and with it, and the rest of the text is read by the format that its prompts show, whole and in all
-pieces of one byte and others. The message must be the one that was given: text, reasoning and calls.
-With reasoning, thinking is switched on. An encoder that refuses a conversation writes no answer.
-
-| encoder | read | with reasoning | with calls | wrong | refused by the encoder |
-| --- | --- | --- | --- | --- | --- |
-`
-
 // table is the page.
 func table(pairs []*pair, date string) string {
 	var page strings.Builder
