@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,13 +41,17 @@ func TestParts(t *testing.T) {
 		"once for a result": {"{% elif part.type == 'image' and (m.role == 'user' or " +
 			"loop.index == 1) %}<image>",
 			`of two images in a tool's result the prompt has 1: "<image>"`},
-		"all at the beginning": {"{% endif %}{% endfor %}{% for part in [] %}{% if true %}",
+		// as a model takes them that looks at all pictures before it reads
+		"all at the beginning": {"{% endif %}{% endfor %}{% for part in [] %}{% if true %}", ""},
+		"the first at the beginning": {"{% elif part.type == 'image' and not loop.first %}<image>",
 			`of two images in the second question one stands before what is said earlier: "<image>"`},
 	} {
 		text := strings.Replace(template, "PARTS", test.parts, 1)
-		if name == "all at the beginning" {
+		if _, ok := strings.CutSuffix(name, " at the beginning"); ok {
 			text = "{% for m in messages if m.content is not string %}{% for part in m.content " +
-				"or [] if part.type == 'image' %}<image>{% endfor %}{% endfor %}" + text
+				"or [] if part.type == 'image' %}{% if loop.first or ALL %}<image>{% endif %}" +
+				"{% endfor %}{% endfor %}" + text
+			text = strings.Replace(text, "ALL", fmt.Sprint(name[:3] == "all"), 1)
 		}
 		got := ""
 		for _, res := range check.Template(subject.New(name, text),

@@ -1,8 +1,6 @@
 package calls
 
 import (
-	"strings"
-
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -54,8 +52,11 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 			gone = append(gone, call.name)
 		}
 	}
-	if gone != nil {
+	switch len(gone) {
+	case 1:
 		find(prompt.Near(gone[0]), "with two calls in one answer, the call of %s does not reach "+
-			"the prompt", strings.Join(gone, " and that of "))
+			"the prompt", gone[0])
+	case 2:
+		find(prompt.Near(gone[0]), "with two calls in one answer, neither reaches the prompt")
 	}
 }

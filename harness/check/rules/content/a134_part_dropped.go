@@ -244,7 +244,8 @@ func (m marks) everywhere(find probe.Finder, kind, mark string) {
 		case n != c.n:
 			find(prompt.Near(c.in), c.what+" the prompt has %d: %q", kind, n, one)
 			return
-		case strings.Index(text, one) < before:
+		case strings.Index(text, one) < before && strings.LastIndex(text, one) > before:
+			// a model that takes all parts before all text has them there together
 			find(prompt.Of(c.in), c.what+" one stands before what is said earlier: %q", kind, one)
 			return
 		}
