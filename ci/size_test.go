@@ -15,7 +15,7 @@ import (
 const (
 	// maxTotal bounds the lines of code of the whole tree. It goes down with what is taken out; a
 	// commit of its own, which names the capability that needs it, raises it.
-	maxTotal   = 138550
+	maxTotal   = 140300
 	maxPackage = 4000  // lines of code of a package
 	maxJinja   = 14200 // lines of code of engine/jinja, which is a language with its library
 	maxMethods = 40    // methods of a type
@@ -31,7 +31,7 @@ var largePackages = map[string]struct {
 	"cmd/assay":    {8700, "a file a command; their work is under harness"},
 	"engine/codegen": {5576, "one pass a file from a format to its program and grammar, which " +
 		"share the tree of patterns"},
-	"engine/gbnf": {4134, "one language in both directions: reader, automaton, sampler, printer"},
+	"engine/gbnf": {4136, "one language in both directions: reader, automaton, sampler, printer"},
 }
 
 // manyMethods are the types that have more methods: scanners, parsers and machines of a language,
