@@ -116,6 +116,9 @@ func Names(of []View) string {
 // callers make the input themselves.
 func (v View) IsServer() bool { return v.Engine != "transformers" }
 
+// HasOwnJinja reports whether the engine renders templates by a Jinja that is not Python's.
+func (v View) HasOwnJinja() bool { return v.dialect != nil }
+
 // Served reports whether a server is among views.
 func Served(of []View) bool { return slices.ContainsFunc(of, View.IsServer) }
 

@@ -64,15 +64,19 @@ var (
 var orParameters = or((*site).schema)
 
 // orSchema does so where there are none, and keeps a schema that is empty.
-func orSchema(s *site) ([]Edit, bool) {
-	return s.Through("default(" + s.schema() + ")"), s.Kind != edit.Test
+func orSchema(s *site) ([]Edit, bool) { return s.ifMissing(s.schema()) }
+
+// ifMissing gives a value where there is none. The filter "default" would do it, but llama.cpp has
+// none for objects.
+func (s *site) ifMissing(value string) ([]Edit, bool) {
+	return s.Else(value + " if " + s.Source + " is undefined"), s.Simple()
 }
 
 // schema is the schema of a function without parameters.
 func (s *site) schema() string { return strings.ReplaceAll(noParameters.String(), `"`, s.quote) }
 
 // orNone makes null of a missing value.
-func orNone(s *site) ([]Edit, bool) { return s.Through("default(none)"), s.Kind != edit.Test }
+func orNone(s *site) ([]Edit, bool) { return s.ifMissing("none") }
 
 // notText makes a test for iterable values fail for text.
 func notText(s *site) ([]Edit, bool) {
