@@ -12,10 +12,9 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/batch"
+	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/diff"
 	"github.com/goassay/assay/harness/edit/mutate"
@@ -84,11 +83,12 @@ func edits(t *testing.T, text string) []edit {
 	caps := e.Caps()
 	if caps.SystemRole {
 		add("the system's message refused", text, refuses+text, "breaking")
-		// Where a template refuses it, requests have it folded into the first turn. Some templates
-		// fold it there themselves, so that no prompt changes.
-		class := "risky"
-		if systemPrompt(t, refuses+text) == systemPrompt(t, text) {
-			class = "safe"
+		// What was refused is rendered, and nobody who was served is served otherwise; unless the
+		// refusal hid a fault.
+		class := "safe"
+		_, hidden := mutate.Check(subject.New("t", refuses+text))
+		if _, shown := mutate.Check(subject.New("t", text)); len(shown.More(hidden)) > 0 {
+			class = "risky"
 		}
 		add("the system's message accepted", refuses+text, text, class)
 	}
@@ -98,29 +98,6 @@ func edits(t *testing.T, text string) []edit {
 			"breaking")
 	}
 	return all
-}
-
-// systemPrompt is the prompt of a conversation that begins with a system's message.
-func systemPrompt(t *testing.T, text string) string {
-	t.Helper()
-	e, err := engine.Compile(t.Context(), engine.Source{Text: text}, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := ordered.ParseString(`{"messages": [
-		{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello."}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := chat.ParseRequest(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prompt, err := e.Render(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return prompt.Text
 }
 
 // bare is a text without its white space.
