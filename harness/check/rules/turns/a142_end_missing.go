@@ -41,7 +41,7 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	eos := s.Template.ChatTemplate().EOS
-	if len(ends) == 0 && eos != "" {
+	if eos != "" && !slices.ContainsFunc(ends, func(end string) bool { return end != eos }) {
 		checkEOS(s, find, eos)
 	}
 	if header == "" || len(ends) == 0 {
@@ -91,18 +91,23 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// checkEOS looks for the token that ends all sequences after some answers, where most lack an end.
+// checkEOS looks for the token that ends all sequences after some answers, where others lack an end:
+// nothing but the header of a question follows them.
 func checkEOS(s *probe.Subject, find probe.Finder, eos string) {
 	var with, without *boundary.Gap
 	gaps := boundary.Gaps.Of(s)
+	first := "" // before a question at the start
 	for i, g := range gaps {
+		if g.Before == conversation.None && g.After == conversation.Question && first == "" {
+			first = strings.TrimSpace(g.Text)
+		}
 		if g.Before != conversation.Answer && g.Before != conversation.Call {
 			continue
 		}
 		if ends := strings.Contains(g.Text, eos); ends && with == nil {
 			with = &gaps[i]
 		} else if !ends && g.Before == conversation.Answer && g.After == conversation.Question &&
-			without == nil {
+			without == nil && strings.HasSuffix(first, strings.TrimSpace(g.Text)) {
 			without = &gaps[i]
 		}
 	}
