@@ -195,8 +195,11 @@ func Overprompted(t *chattemplate.Template) (Missing, bool) {
 	turn, both := between(history, asked.Asked, asked.Answer)
 	answer, all := between(history, asked.Told, asked.Later)
 	more, longer := strings.CutPrefix(afterResult, answer)
-	return Missing{Header: more, Input: in, Off: len(result)}, ok && also && both && all &&
-		longer && turn == afterQuestion && strings.ContainsFunc(more, unicode.IsLetter)
+	begun, alike := strings.CutPrefix(afterQuestion, turn) // such as reasoning, after any header
+	more = strings.TrimSuffix(more, begun)
+	return Missing{Header: more, Input: in, Off: len(result) - len(begun)}, ok && also && both &&
+		all && longer && alike && !strings.HasSuffix(begun, more) &&
+		strings.ContainsFunc(more, unicode.IsLetter)
 }
 
 // between returns the text of a prompt after one text and before another one; "" is the end.

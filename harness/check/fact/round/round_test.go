@@ -2,6 +2,7 @@ package round_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goassay/assay/engine/chattemplate"
@@ -61,6 +62,21 @@ func TestFaults(t *testing.T) {
 			"{% endif %}"))
 		if !ok || m.Header != "<|end|><|assistant|>" {
 			t.Errorf("got %+v, %t", m, ok)
+		}
+	})
+	t.Run("a header after a result in an open turn", func(t *testing.T) {
+		const open = "{% set ns = namespace(open=false) %}{% for m in messages %}" +
+			"{% if m.role != 'tool' and not ns.open %}<|{{ m.role }}|>{% endif %}" +
+			"{% set ns.open = m.role == 'tool' or m.tool_calls is defined %}{{ m.content }}" +
+			"{% for c in m.tool_calls or [] %}<call>{{ c.function.arguments.spot }}{% endfor %}" +
+			"{% if not ns.open %}<|end|>{% endif %}{% endfor %}{% if WHERE %}<|assistant|>" +
+			"<think></think>{% endif %}"
+		for where, want := range map[string]string{"add_generation_prompt": "<|assistant|>",
+			"add_generation_prompt and not ns.open": ""} {
+			m, ok := round.Overprompted(compile(t, strings.Replace(open, "WHERE", where, 1)))
+			if ok != (want != "") || ok && m.Header != want {
+				t.Errorf("%s: got %+v, %t", where, m, ok)
+			}
 		}
 	})
 	t.Run("an escape", func(t *testing.T) {

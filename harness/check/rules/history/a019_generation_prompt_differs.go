@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
@@ -33,8 +34,12 @@ var GenerationPromptDiffers = &probe.Rule{
 // the text that the template always writes there.
 func checkGeneration(s *probe.Subject, find probe.Finder) {
 	checkGenerationOfCalls(s, find)
-	if m, ok := round.Overprompted(s.Template.ChatTemplate()); ok && !s.Fires("A059") {
-		if prompt, err := s.Render(m.Input); err == nil {
+	if m, ok := round.Overprompted(s.Template.ChatTemplate()); ok {
+		f, _ := boundary.FrameOf(s)
+		prompt, err := s.Render(m.Input)
+		before := strings.TrimSuffix(prompt.Text[:min(m.Off, len(prompt.Text))], m.Header)
+		if err == nil && !(s.Fires("A059") && // which is about headers that are missing after it
+			strings.HasSuffix(strings.TrimSpace(before), f.Closer)) {
 			find(prompt.At(m.Off-1), "after a tool's result the generation prompt writes %s, which "+
 				"no answer to a result has in the history: %s", probe.JSON(m.Header),
 				report.Quote(prompt.Text, m.Off))
@@ -72,7 +77,10 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 			written, _ := s.Ask(asked)
 			find := find
 			rest := prompt.Text[opens(s, prompt.Text, at):]
-			if strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) {
+			begun, _, _ := strings.Cut(turn.Text[at:], "ANSWERNEEDLE")
+			if strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) &&
+				!strings.Contains(begun, strings.TrimSpace(
+					s.Template.Analysis().Format.Reasoning.Close.Text)) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
 			find(written.At(at), "the end of the prompt is not how answers begin in the history "+
