@@ -2,6 +2,8 @@ package markers
 
 import (
 	"index/suffixarray"
+	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -112,6 +114,7 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 	checkOpeners(s, find, all, headers)
 	checkEmptyPairs(s, find)
 	checkCrossed(s, find, headers)
+	checkHeaders(s, find)
 	sections := !s.Fires("A073")
 	turns := !s.Fires("A058") && !s.Fires("A059")
 	for _, key := range keys {
@@ -215,6 +218,34 @@ func checkCrossed(s *probe.Subject, find probe.Finder, headers map[string]bool) 
 		}
 	}
 }
+
+// checkHeaders looks for a generation prompt that ends within a header: everywhere else the marker
+// that begins it is closed right after the role.
+func checkHeaders(s *probe.Subject, find probe.Finder) {
+	var last unpaired // what the end of a prompt leaves open
+	closed := map[string]int{}
+	for _, t := range prompts.All.Of(s) {
+		own, open := t.Own(), markup.Marker{Side: markup.Closing}
+		for m := range t.Markers() {
+			if m.Key == open.Key && m.Side == markup.Closing && word.MatchString(own[open.To:m.At]) {
+				closed[m.Key]++
+			} else if open.Side != markup.Closing {
+				closed[open.Key] = math.MinInt32
+			}
+			open = m
+		}
+		if open.Side != markup.Closing && word.MatchString(own[open.To:]) {
+			last = unpaired{Marker: open, in: t}
+		}
+	}
+	if last.in != nil && closed[last.Key] >= prompts.Enough {
+		last.in.Show(s, find, last.At, "%s is not closed at the end of the prompt, as in the headers "+
+			"of all messages", probe.JSON(last.in.Text[last.At:last.To]))
+	}
+}
+
+// word matches a role in the template's own text, or one from a message.
+var word = regexp.MustCompile(`^(\w+|\x00+)$`)
 
 // checkHalves looks for markers whose other half stands nowhere, where those beside them have
 // theirs: an element that is never closed, or the end of a section that never begins.

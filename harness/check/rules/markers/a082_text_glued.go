@@ -42,6 +42,9 @@ var proseGlued = regexp.MustCompile(`[a-z]{2}[.!?:]\(?[A-Z][a-z]+ [a-z]` +
 	`|[a-z]{2} <[^<>\s]+>[A-Z][a-z]+ [a-z]+ [a-z]+ ` +
 	`|\n#{1,6} [^\n]*[a-z]{2}[A-Z][a-z]+ [a-z]+ [^\n]{40}`)
 
+// sentence matches a text that ends with a sentence.
+var sentence = regexp.MustCompile(`[a-z]+ [a-z]+ [^\n]*[a-z]{2}[.!?]$`)
+
 // checkProse looks at the instructions of the template.
 func checkProse(s *probe.Subject, find probe.Finder) {
 	if p, at := prompts.FindOwn(s, proseGlued); at != nil {
@@ -98,8 +101,9 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 			case right && before.Role == jinja.Literal && word(b) && endsBlock(t.Own()[:from]):
 				this = seam{t.Kinds[prompts.MessageOf(r)].String(),
 					"the end of a block of the template"}
-			case right && word(a) && word(b) && (before.Role == jinja.Literal ||
-				strings.HasSuffix(before.Path, ".role")):
+			case right && word(b) && (before.Role == jinja.Literal && (word(a) ||
+				sentence.MatchString(t.Text[from-before.Len:from])) ||
+				word(a) && strings.HasSuffix(before.Path, ".role")):
 				this = seam{t.Kinds[prompts.MessageOf(r)].String(),
 					"the template's " + probe.JSON(lastWord(t.Text[from-before.Len:from]))}
 			default:
