@@ -25,7 +25,7 @@ var CallsJoined = &probe.Rule{
 }
 
 // checkJoined renders three calls. The text between the first two must be between the last two, and
-// a text in brackets must be an array.
+// a text in brackets must be an array; names of calls are parted from brackets.
 func checkJoined(s *probe.Subject, find probe.Finder) {
 	c := s.Template.Caps()
 	if !c.ToolCalls || !c.ParallelToolCalls {
@@ -46,6 +46,12 @@ func checkJoined(s *probe.Subject, find probe.Finder) {
 		find(t.At(at[1]), "the first two calls are joined by %s, the next two by %s\nthe "+
 			"model sees: %s",
 			probe.JSON(shownOwn(first)), probe.JSON(shownOwn(second)), report.Quote(t.Text, at[1]))
+		return
+	}
+	rest := strings.TrimLeft(first, "\x00")
+	if i := strings.IndexByte(rest, 0); i > 0 && strings.IndexByte(")}", rest[i-1]) >= 0 {
+		find(t.At(at[1]-len(rest)+i), "a call begins right after the bracket that ends the "+
+			"one before\nthe model sees: %s", report.Quote(t.Text, at[1]))
 		return
 	}
 	checkArray(s, find, t, at)
