@@ -52,9 +52,10 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 			"{%% if message.role in ['system', 'developer'] %%}, or raise an exception")
 		return
 	}
+	alike := p.Text == system.Text // as a system message
 	q, ok := boundary.SequenceOf(s)
-	if !ok || p.Text == system.Text {
-		return // as a system message
+	if checkBesideTools(s, find, told, alike) || alike || !ok {
+		return
 	}
 	switch at := strings.LastIndex(before, q.Opener); {
 	case at < 0 || strings.Contains(before[at:], q.Closer):
@@ -66,4 +67,18 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 		find(p.Of("SYSTEMNEEDLE"), "the header of a message with the role developer names no "+
 			"role\nthe model sees: %s", p.Quote("SYSTEMNEEDLE"))
 	}
+}
+
+// checkBesideTools reports whether a developer's message is written as a system message with tools
+// and not without them, or the other way round.
+func checkBesideTools(s *probe.Subject, find probe.Finder, told ordered.Value, alike bool) bool {
+	system, err1 := s.Raw(sample.Talk(told, sample.User), true)
+	p, err2 := s.Raw(sample.Talk(told.With("role", ordered.Str("developer")), sample.User), true)
+	if err1 != nil || err2 != nil || (p.Text == system.Text) == alike || !p.Has("SYSTEMNEEDLE") {
+		return false
+	}
+	find(p.Of("SYSTEMNEEDLE"), "a message with the role developer is written as a system message "+
+		"with tools or without any, and not in both\nthe model sees with tools: %s",
+		p.Quote("SYSTEMNEEDLE"))
+	return true
 }
