@@ -388,6 +388,31 @@ func TestOtherForms(t *testing.T) {
 		`{% elif part.type == 'image' or part.type == 'image_url' %}{{ IMAGE }}` +
 		`{% endif %}{% endfor %}{% endif %}<|end|>{% endfor %}` +
 		`{% if add_generation_prompt %}<|assistant|>{% endif %}`
+	const (
+		ended = `{{ bos_token }}{% for m in messages %}{{ '[INST]' + m.content + '[/INST]' ` +
+			`if m.role == 'user' else m.content + (END) }}{% endfor %}`
+		thought = `{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}<think>` +
+			`{{ m.reasoning_content or '' }}</think>{% endif %}{{ m.content }}<|end|>{% endfor %}` +
+			`{% if add_generation_prompt %}<|assistant|>BEGIN{% endif %}`
+		called = `{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}` +
+			`{% for c in m.tool_calls or [] %}{{ c.function.name + '(' }}` +
+			`{% for k, v in c.function.arguments.items() %}{{ k ~ '=' ~ v | tojson }}` +
+			`{{ '' if loop.last else ', ' }}{% endfor %})BETWEEN{% endfor %}<|end|>{% endfor %}` +
+			`{% if add_generation_prompt %}<|assistant|>{% endif %}`
+		urged = `{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'user' %}` +
+			`Think before you answer.SPACE{% endif %}{{ m.content }}<|end|>{% endfor %}` +
+			`{% if add_generation_prompt %}<|assistant|>{% endif %}`
+		developed = `{% set told = messages[0].role in ['system', 'developer'] %}` +
+			`{% set taken = tools or messages[0].role in ROLES %}` +
+			`{% if taken %}<|system|>{{ messages[0].content if told }}` +
+			`{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}<|end|>{% endif %}` +
+			`{% for m in messages %}{% if not (loop.first and told and taken) %}` +
+			`<|{{ m.role }}|>{{ m.content }}<|end|>{% endif %}{% endfor %}` +
+			`{% if add_generation_prompt %}<|assistant|>{% endif %}`
+		headed = `{% for m in messages %}<|head_start|>{{ m.role }}<|head_end|>{{ m.content }}` +
+			`<|end|>{% endfor %}` +
+			`{% if add_generation_prompt %}<|head_start|>assistantEND{% endif %}`
+	)
 	for _, c := range []struct{ rule, template, want string }{
 		{"A071", `{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<think>{{ m.reasoning_content or '' }}</think>
 {% endif %}{{ m.content }}</{{ m.role }}>
@@ -408,6 +433,20 @@ func TestOtherForms(t *testing.T) {
 			`{{ '' if m.role == 'developer' else '<|im_start|>' }}` +
 			`{{ m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}` +
 			`{{ '<|im_start|>assistant\n' if add_generation_prompt else '' }}`, "A137"},
+		{"A142", strings.Replace(ended, "END", "eos_token if loop.last else ''", 1), "A142"},
+		{"A142", strings.Replace(ended, "END", "eos_token if loop.last else '<|end|>'", 1), ""},
+		{"A142", strings.Replace(ended, "END", "eos_token", 1), ""},
+		{"A019", strings.Replace(thought, "BEGIN", "<think></think>\n<think>", 1), "A019"},
+		{"A019", strings.Replace(thought, "BEGIN", "<think>\n", 1), "A019"},
+		{"A019", strings.Replace(thought, "BEGIN", "<think>", 1), ""},
+		{"A082", strings.Replace(urged, "SPACE", "", 1), "A082"},
+		{"A082", strings.Replace(urged, "SPACE", "\n", 1), ""},
+		{"A086", strings.Replace(called, "BETWEEN", "", 1), "A086"},
+		{"A086", strings.Replace(called, "BETWEEN", "{{ '' if loop.last else '\n' }}", 1), ""},
+		{"A137", strings.Replace(developed, "ROLES", "['system']", 1), "A137"},
+		{"A137", strings.Replace(developed, "ROLES", "['system', 'developer']", 1), ""},
+		{"A080", strings.Replace(headed, "END", "", 1), "A080"},
+		{"A080", strings.Replace(headed, "END", "<|head_end|>", 1), ""},
 	} {
 		got, findings := broken(t, subject.New("test.jinja", c.template),
 			check.Options{Only: []string{c.rule}})
