@@ -225,17 +225,17 @@ func checkHeaders(s *probe.Subject, find probe.Finder) {
 	var last unpaired // what the end of a prompt leaves open
 	closed := map[string]int{}
 	for _, t := range prompts.All.Of(s) {
-		own, open := t.Own(), markup.Marker{Side: markup.Closing}
+		own, was := t.Own(), markup.Marker{Side: markup.Closing}
 		for m := range t.Markers() {
-			if m.Key == open.Key && m.Side == markup.Closing && word.MatchString(own[open.To:m.At]) {
+			if m.Key == was.Key && m.Side == markup.Closing && word.MatchString(own[was.To:m.At]) {
 				closed[m.Key]++
-			} else if open.Side != markup.Closing {
-				closed[open.Key] = math.MinInt32
+			} else if was.Side != markup.Closing {
+				closed[was.Key] = math.MinInt32
 			}
-			open = m
+			was = m
 		}
-		if open.Side != markup.Closing && word.MatchString(own[open.To:]) {
-			last = unpaired{Marker: open, in: t}
+		if was.Side != markup.Closing && word.MatchString(own[was.To:]) {
+			last = unpaired{Marker: was, in: t}
 		}
 	}
 	if last.in != nil && closed[last.Key] >= prompts.Enough {

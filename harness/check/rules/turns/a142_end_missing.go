@@ -91,8 +91,8 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// checkEOS looks for the token that ends all sequences after some answers, where others lack an end:
-// nothing but the header of a question follows them.
+// checkEOS looks for the token that ends all sequences after some answers, where others lack an
+// end: nothing but the header of a question follows them.
 func checkEOS(s *probe.Subject, find probe.Finder, eos string) {
 	var with, without *boundary.Gap
 	gaps := boundary.Gaps.Of(s)
