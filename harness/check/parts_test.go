@@ -26,6 +26,9 @@ func TestParts(t *testing.T) {
 		"images alone": {"{% elif part.type == 'image' %}<image>", ""},
 		"numbers": {"{% elif part.type == 'image' %}{% set ns.n = ns.n + 1 %}<image_{{ ns.n }}>",
 			""},
+		"numbers of each message": {"{% elif part.type == 'image' %}{% set ns.n = ns.n + 1 if " +
+			"part != m.content[0] else 1 %}<image_{{ ns.n }}>",
+			"the first two pictures are numbered 1 and 1"},
 		"what clients send": {"{% elif part.type == 'image_url' %}<image>",
 			"a part of the type image is lost, though image_url is known"},
 		"one mark": {"{% elif part.type in ('image', 'image_url', 'video') %}<image>",
@@ -36,6 +39,9 @@ func TestParts(t *testing.T) {
 		"the first question": {"{% elif part.type == 'image' and loop.length > 0 and " +
 			"ns.n == 0 and m == messages[0] %}<image>",
 			`of three images in two questions the prompt has 1: "<image>"`},
+		"an alias that opens a list": {"{% endif %}{% if part.type in ('image', 'image_url') " +
+			"%}<|user|>{% endif %}{% if part.type == 'image' %}<image>",
+			`for image_url only what other prompts have without one: "<|user|>"`},
 		"one shape": {"{% elif part.type == 'image' and not part.url %}<image>",
 			`lost: {"type": "image", "url": "https://example.org/one"} (transformers)`},
 		"once for a result": {"{% elif part.type == 'image' and (m.role == 'user' or " +
@@ -55,7 +61,7 @@ func TestParts(t *testing.T) {
 		}
 		got := ""
 		for _, res := range check.Template(subject.New(name, text),
-			check.Options{Only: []string{"A134"}}) {
+			check.Options{Only: []string{"A123", "A134"}}) {
 			if res.Status == rule.Found {
 				got += res.Text + "\n"
 			}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -85,6 +86,12 @@ func (s *Subject) Render(in chattemplate.Input) (Rendering, error) {
 // Rendered returns the prompt that an input has been rendered to.
 func (s *Subject) Rendered(text string, in chattemplate.Input) Rendering {
 	return Rendering{text, s.Template.ChatTemplate(), in}
+}
+
+// With renders the input of a prompt again, with further variables.
+func (s *Subject) With(r Rendering, more ...ordered.Member) (Rendering, error) {
+	r.In.Kwargs = slices.Concat(r.In.Kwargs, more)
+	return s.Render(r.In)
 }
 
 // Ask renders a request as the engine does, fitted to the template.

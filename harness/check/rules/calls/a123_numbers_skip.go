@@ -1,14 +1,15 @@
 package calls
 
 import (
+	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -56,40 +57,52 @@ func numbered(t *prompts.Prompt, from, to int) map[string][]int {
 // digits are the numbers in own text.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// checkPictures renders two pictures with a text after each: the number beside the first is the
-// first one, and that beside the second is the next.
+// checkPictures renders two pictures with a text after each, in one question and in two: the number
+// beside the first is the first one, and that beside the second is the next.
 func checkPictures(s *probe.Subject, find probe.Finder) {
 	if !s.Template.Caps().TypedContent {
 		return
 	}
 	picture := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("image")))
-	prompt, err := s.Raw(sample.Talk(sample.User.With("content", ordered.ArrayOf(picture,
-		chat.TextPart(ordered.Str("USERNEEDLE")), picture,
-		chat.TextPart(ordered.Str("SECONDNEEDLE"))))), false)
+	parts := []ordered.Value{picture, chat.TextPart(ordered.Str("USERNEEDLE")), picture,
+		chat.TextPart(ordered.Str("SECONDNEEDLE"))}
+	ask := func(parts []ordered.Value) ordered.Value {
+		return sample.User.With("content", ordered.ArrayOf(parts...))
+	}
+	if !checkNumbered(s, find, ask(parts)) {
+		checkNumbered(s, find, ask(parts[:2]), sample.Answer, ask(parts[2:]))
+	}
+}
+
+// checkNumbered looks at two pictures in messages, each before a text, and reports whether it found
+// them numbered otherwise than one after the other.
+func checkNumbered(s *probe.Subject, find probe.Finder, messages ...ordered.Value) bool {
+	prompt, err := s.Raw(messages, false)
 	if err == nil { // with numbers that a template writes on demand
-		prompt.In.Kwargs = append(slices.Clone(prompt.In.Kwargs),
-			ordered.MemberOf("add_vision_id", ordered.Boolean(true)))
-		prompt, err = s.Render(prompt.In)
+		prompt, err = s.With(prompt, ordered.MemberOf("add_vision_id", ordered.Boolean(true)))
 	}
 	if err != nil {
-		return // other rules are about it
+		return false // other rules are about it
 	}
 	before, rest, _ := strings.Cut(prompt.Text, "USERNEEDLE")
 	between, _, ok := strings.Cut(rest, "SECONDNEEDLE")
-	if !ok || !strings.HasSuffix(digits.ReplaceAllString(before, "0"),
-		digits.ReplaceAllString(between, "0")) {
-		return
+	if _, question, later := strings.Cut(between, "ANSWERNEEDLE"); later {
+		between = question
+	}
+	like := digits.ReplaceAllString(between, "0")
+	common := source.CommonSuffix(digits.ReplaceAllString(before, "0"), like)
+	if !ok || len(messages) == 1 && common != like || strings.Count(common, "0") != 1 {
+		return false
 	}
 	first, second := digits.FindAllString(before, -1), digits.FindAllString(between, -1)
-	if len(second) != 1 {
-		return
-	}
 	n, err1 := strconv.Atoi(first[len(first)-1])
-	next, err2 := strconv.Atoi(second[0])
+	next, err2 := strconv.Atoi(second[len(second)-1])
 	if err1 == nil && err2 == nil && n <= 3 && (n != 1 || next != n+1) {
 		find(prompt.At(len(before)-1), "the first two pictures are numbered %d and %d: %s", n, next,
 			report.Quote(prompt.Text, len(before)))
+		return true
 	}
+	return false
 }
 
 // checkCounted renders three calls and their results.
@@ -153,9 +166,5 @@ func checkCounted(s *probe.Subject, find probe.Finder) {
 
 // inRow writes numbers as a list in words.
 func inRow(numbers []int) string {
-	var texts []string
-	for _, n := range numbers {
-		texts = append(texts, strconv.Itoa(n))
-	}
-	return strings.Join(texts, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", ", ")
 }

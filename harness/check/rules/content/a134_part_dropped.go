@@ -174,6 +174,11 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 		if mark == "" {
 			continue
 		}
+		if words := strings.TrimSpace(sent); words != "" && !strings.Contains(sent, mark) &&
+			strings.Contains(m.plain, words) {
+			find(prompt.Of(mark), "the template writes %q for a part of the type %s, and for %s "+
+				"only what other prompts have without one: %q", mark, sort, client, words)
+		}
 		by[mark] = sort
 		m.everywhere(find, sort, mark)
 		m.shapes(find, sort, mark)
