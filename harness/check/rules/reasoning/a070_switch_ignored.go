@@ -5,6 +5,8 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
 )
 
 // SwitchIgnored is the rule A070: the template asks for the switch of thinking, and no prompt
@@ -19,8 +21,25 @@ var SwitchIgnored = &probe.Rule{
 	Find: checkIgnored,
 }
 
-// checkIgnored renders all conversations that have the switch with the other value.
+// checkIgnored looks for a switch that works where it is given alone, with the same prompt for on
+// and off, and for those that never work.
 func checkIgnored(s *probe.Subject, find probe.Finder) {
+	bare, err := s.Fitted(sample.Talk(sample.User), false, true)
+	for _, name := range []string{"enable_thinking", "thinking"} {
+		on, err1 := s.With(bare, ordered.MemberOf(name, ordered.Boolean(true)))
+		off, err2 := s.With(bare, ordered.MemberOf(name, ordered.Boolean(false)))
+		if err == nil && err1 == nil && err2 == nil && on.Text == off.Text && on.Text != bare.Text {
+			at := report.Parting(off.Text, bare.Text)
+			find(off.At(at), "only whether %s is given has an effect, on or off\n- off:   %s\n"+
+				"+ unset: %s", name, report.Quote(off.Text, at), report.Quote(bare.Text, at))
+			return
+		}
+	}
+	checkTogether(s, find)
+}
+
+// checkTogether renders all conversations that have the switch with the other value.
+func checkTogether(s *probe.Subject, find probe.Finder) {
 	read := map[string]probe.Where{}
 	for _, t := range prompts.All.Of(s) {
 		for _, name := range []string{"enable_thinking", "thinking"} {
@@ -30,14 +49,9 @@ func checkIgnored(s *probe.Subject, find probe.Finder) {
 					if m.Key != name || m.Value.Kind() != ordered.Bool {
 						continue
 					}
-					other := t.In
-					other.Kwargs = append([]ordered.Member{}, t.In.Kwargs...)
-					for i := range other.Kwargs {
-						if other.Kwargs[i].Key == name {
-							other.Kwargs[i].Value = ordered.Boolean(!m.Value.Bool())
-						}
-					}
-					if again, err := s.Render(other); err != nil || again.Text != t.Text {
+					other := ordered.MemberOf(name, ordered.Boolean(!m.Value.Bool()))
+					again, err := s.With(s.Rendered("", t.In), other)
+					if err != nil || again.Text != t.Text {
 						return
 					}
 				}
