@@ -262,6 +262,7 @@ var faults = []fault{
 	{"A126", chat, "{{- bos_token }}", "{{- bos_token }}{% if place is defined %}{% set place = 'there' if tools else 'here' %}{{ place }}{% endif %}", "if place is defined"},
 	{"A169 A003 A007?", chat, `"id": "{{ call.id }}"`, `"id": "{{ call.id }}{{ call.function.name }}"`, "call.function.name }}\""},
 	{"A120", chat, "<|{{ message.role }}|>\n", "{{ 'user' if message.role == 'user' else '<|' + message.role + '|>' }}\n", "'user' if"},
+	{"A013", chat, "{%- if message.role == 'tool' %}", "{%- if message.role == 'system' and response_format is defined and response_format.type == 'json_schema' %}<|system|>\n{{ response_format | tojson }}<|end|>\n{% elif message.role == 'tool' %}", "and response_format.type"},
 	{"A070 A022", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n{{ '' if enable_thinking is defined else '<think>' }}", "\n{{ '' if enable_thinking"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},

@@ -6,6 +6,7 @@
 package exploration
 
 import (
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/conversation"
 )
@@ -19,3 +20,21 @@ var Reached = probe.NewFact(func(s *probe.Subject) *conversation.Exploration {
 	return conversation.Explore(s.Template.ChatTemplate(), s.Grammar(),
 		s.Template.Caps().Needs.Bound, conversation.UsualRenders, s.Source.Unreachable)
 })
+
+// Variables are values of single variables that the conversations of the exploration set, among
+// them those by which the search reached a branch.
+var Variables = probe.NewFact(func(s *probe.Subject) (all []ordered.Member) {
+	seen := map[string]bool{}
+	for _, c := range Reached.Of(s).Conversations {
+		for _, m := range c.Request.Kwargs.Members() {
+			if key := m.Key + "=" + m.Value.String(); !seen[key] && len(all) < mostValues {
+				seen[key] = true
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+})
+
+// mostValues bounds the values of variables.
+const mostValues = 32

@@ -3,6 +3,8 @@ package content
 import (
 	"slices"
 
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/exploration"
 	"github.com/goassay/assay/harness/check/fact/losses"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -34,5 +36,25 @@ func checkSystem(s *probe.Subject, find probe.Finder) {
 		first := slices.DeleteFunc(losses.All.Of(s).Of(conversation.System, conversation.Content),
 			func(l losses.Lost) bool { return !l.Alone() })
 		losses.All.Of(s).FindLost(s, find, first)
+		if err == nil && len(first) == 0 {
+			checkSystemBeside(s, find, prompt)
+		}
+	}
+}
+
+// checkSystemBeside looks for a variable of the request beside which the system message, which is
+// written otherwise, is not. A variable that is instructions itself may take their place.
+func checkSystemBeside(s *probe.Subject, find probe.Finder, plain probe.Rendering) {
+	for _, v := range exploration.Variables.Of(s) {
+		prompt, err := s.With(plain, v)
+		if err != nil || !prompt.Has("USERNEEDLE") || prompt.Has("SYSTEMNEEDLE") {
+			continue
+		}
+		text, err := s.With(plain, ordered.MemberOf(v.Key, ordered.Str("VALUENEEDLE")))
+		if err != nil || !text.Has("VALUENEEDLE") {
+			find(prompt.Near("SYSTEMNEEDLE"), "with %s = %s the system message does not reach the "+
+				"prompt", v.Key, v.Value)
+			return
+		}
 	}
 }
