@@ -227,6 +227,7 @@ var faults = []fault{
 	{"A152", chat, "{{ tool | tojson }}", "{\"kind\": \"a tool\" \"tool\": {{ tool | tojson }}}", " \"tool\": "},
 	{"A062", chat, "{{ call.function.name }}", "{{ call.function.name | lower }}", ".arguments | tojson"},
 	{"A063", chat, "<|tool|>\n", "<|tool|>{{ message.tool_call_id }}:{{ message.tool_call_id }}\n", "message.tool_call_id }}\n"},
+	{"A162", chat, "{% if message.content is string %}", "{% if budget and loop.index0 == (messages | selectattr('role', 'ne', 'system') | list | length) - 1 %}Take {{ budget }}.\n{% endif %}{% if message.content is string %}", "Take "},
 	{"A144 A157", chat, "{{- bos_token }}", "{{- bos_token }}{% set seen = namespace(n=0) %}{% for m in messages %}{% set seen = seen.n + 1 %}{% endfor %}", "seen = seen.n"},
 	{"A030", chat, "{% if message.content is string %}", "{% if message.content is string or message.role == 'system' %}", "{{ message.content }}"},
 	{"A080", chat, "<|end|>\n{% endif %}\n{%- for message in messages %}", "<|end|>\n{% endif %}\n{%- for message in messages %}{% if message.role != 'tool' and not loop.first and loop.previtem.role == 'tool' %}<|{{ message.role }}|></results>{% endif %}", "</results>"},

@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/harness/check/fact/exploration"
 	"github.com/goassay/assay/harness/check/fact/variant"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation/sent"
 	"github.com/goassay/assay/harness/report"
@@ -43,6 +45,32 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 		find(c.at, "with %s, later messages are written otherwise\nwith:    %s\n"+
 			"without: %s\nwho: %s\n%s", f.In.Name, report.Quote(f.Got, f.Off),
 			report.Quote(f.Want, f.WantOff), view.Names(f.Views), c.others())
+	}
+	checkVariables(s, find)
+}
+
+// checkVariables looks for a variable of the request with which the turns after instructions are
+// written otherwise than without instructions, where they are alike without the variable.
+func checkVariables(s *probe.Subject, find probe.Finder) {
+	talk := sample.Talk(sample.User, sample.Answer, sample.LaterUser)
+	got, err1 := s.Fitted(append(sample.Talk(s.SystemTurn()), talk...), false, true)
+	want, err2 := s.Fitted(talk, false, true)
+	turns := func(p probe.Rendering) string { return p.Text[strings.Index(p.Text, "USERNEEDLE")+1:] }
+	if err1 != nil || err2 != nil || turns(got) != turns(want) {
+		return // that is found above
+	}
+	for _, v := range exploration.Variables.Of(s) {
+		got, err1 := s.With(got, v)
+		want, err2 := s.With(want, v)
+		with, without := turns(got), turns(want)
+		if err1 == nil && err2 == nil && with != without && got.Has("SYSTEMNEEDLE") &&
+			got.Has("USERNEEDLE") && want.Has("USERNEEDLE") {
+			at := report.Parting(with, without)
+			find(got.At(len(got.Text)-len(with)+at), "with %s = %s, messages after instructions "+
+				"are written otherwise\nwith:    %s\nwithout: %s", v.Key, v.Value,
+				report.Quote(with, at), report.Quote(without, at))
+			return
+		}
 	}
 }
 
