@@ -351,8 +351,8 @@ func (f Fault) whole(s sent.Spelling) (Fault, bool) {
 }
 
 // inline demands that the answer stays, that the reasoning is not written twice, nor lost where the
-// plain prompt has it, and that no marker of it is left over. A request that says the reasoning
-// twice may be written so.
+// plain prompt has it, and that no marker of it is left over, nor a part of one. A request that says the
+// reasoning twice may be written so.
 func (f Fault) inline(s sent.Spelling) (Fault, bool) {
 	f.Off = report.Parting(f.Want, f.Got)
 	f.WantOff = f.Off
@@ -378,7 +378,33 @@ func (f Fault) inline(s sent.Spelling) (Fault, bool) {
 			return f, true
 		}
 	}
+	for _, text := range texts(s.Plain) {
+		before, after, ok := around(f.Want, text)
+		head, tail, _ := around(f.Got, text)
+		for _, marker := range s.Tags {
+			for i := 1; i < len(marker) && ok; i++ {
+				f.Kind = Doubled
+				if f.Text = marker[i:]; head == before+f.Text {
+					return f, true
+				}
+				if f.Text = marker[:i]; tail == f.Text+after {
+					return f, true
+				}
+			}
+		}
+	}
 	return f, false
+}
+
+// around returns what stands before the last place of a text in a prompt and after it, both without
+// white space: that between turns may hang on the branch that writes them.
+func around(prompt, text string) (before, after string, ok bool) {
+	at := strings.LastIndex(prompt, text)
+	if at < 0 {
+		return "", "", false
+	}
+	return strings.Join(strings.Fields(prompt[:at]), ""),
+		strings.Join(strings.Fields(prompt[at+len(text):]), ""), true
 }
 
 // later demands that the prompts are the same after the first question, unless the tools are

@@ -75,6 +75,18 @@ func TestJudge(t *testing.T) {
 			"{% endif %}{{ c }}{% endif %}<|end|>{% endfor %}",
 			"doubled: an answer with its reasoning between <thinking> tags in the content: " +
 				"every engine"},
+		{"a cut after the closing tag that is too short", "{% for m in messages %}" +
+			"<|{{ m.role }}|>{% set c = m.content %}{% if '</think>' in c %}" +
+			"{{ c.split('</think')[-1] }}{% else %}{{ c }}{% endif %}<|end|>{% endfor %}",
+			"doubled: an answer with its reasoning between <think> tags in the content: " +
+				"every engine"},
+		{"reasoning that ends with the start of a tag", "{% for m in messages %}" +
+			"<|{{ m.role }}|>{% set c = m.content %}{% set r = m.reasoning_content %}" +
+			"{% if '</think>' in c %}{% set r = c.split('/think>')[0].split('<think>')[-1] %}" +
+			"{% set c = c.split('</think>')[-1] %}{% endif %}{% if r %}" +
+			"<think>{{ r }}</think>{% endif %}{{ c }}<|end|>{% endfor %}",
+			"doubled: an answer with its reasoning between <think> tags in the content: " +
+				"every engine"},
 		{"the required parameters of the whole call", "{% for t in tools or [] %}" +
 			"{% set p = t.function.parameters %}{% for name, v in p.properties.items() %}" +
 			"{{ name }}: {{ v.type }}{% if name in p.required %}!{% endif %}" +
