@@ -74,7 +74,7 @@ func Pieces(t *prompts.Prompt, from, to int) []Piece {
 }
 
 // plainWords are a value without quotes: no placeholder in brackets, and no literal of JSON.
-var plainWords = regexp.MustCompile(`^[A-Za-z]\w*( [\w,.]+)*$`)
+var plainWords = regexp.MustCompile(`^[A-Za-z][\w-]*( [\w,.-]+)*$`)
 
 // Quotes returns where the instructions show a string between two markers as it is, where the
 // history has it in quotes between the same ones.
