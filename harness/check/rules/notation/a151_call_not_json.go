@@ -30,6 +30,8 @@ func checkCallsJSON(s *probe.Subject, find probe.Finder) {
 		needles []string
 	}{
 		{"a call", sample.CallTurn, []string{"CITYNEEDLE"}},
+		{"a call with quotes and a line feed", sample.CallTurnWith(sample.City(ordered.Str(
+			"CITYNEEDLE says \"yes\"\nand no"))), []string{"CITYNEEDLE"}},
 		{"a call without arguments", sample.CallTurnOf(sample.LaterCall), []string{bare}},
 		{"the second of two calls", sample.CallTurnOf(sample.Call, sample.LaterCall),
 			[]string{"CITYNEEDLE", bare}},

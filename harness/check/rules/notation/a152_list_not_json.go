@@ -34,6 +34,11 @@ func checkListsJSON(s *probe.Subject, find probe.Finder) {
 			Tools: tools},
 			"", names})
 	}
-	notation(s, find, notated{"a result", chat.Request{Messages: sample.Talk(sample.User,
-		sample.CallTurn, sample.Result), Tools: tools}, "CITYNEEDLE", []string{"RESULTNEEDLE"}})
+	for name, text := range awkwardly("a result", "RESULTNEEDLE") {
+		if notation(s, find, notated{name, chat.Request{Messages: sample.Talk(sample.User,
+			sample.CallTurn, sample.WithText(sample.Result, text)), Tools: tools},
+			"CITYNEEDLE", []string{"RESULTNEEDLE"}}) {
+			return
+		}
+	}
 }
