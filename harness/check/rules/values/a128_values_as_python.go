@@ -26,8 +26,12 @@ var ValuesAsPython = &probe.Rule{
 // checkTaggedPython writes values of several types between the tags of arguments.
 func checkTaggedPython(s *probe.Subject, find probe.Finder) {
 	calls := s.Template.Analysis().Format.Calls
-	if len(calls) == 0 || calls[0].Body.Kind != format.BodyTagged {
+	if len(calls) == 0 {
 		return
+	}
+	body := calls[0].Body
+	if body.Kind != format.BodyTagged && (body.Kind != format.BodyDict || body.Codec.Quote == "") {
+		return // JSON; or Python, whose quotes are its own
 	}
 	plain, err := s.WithArguments(sample.Arguments)
 	if !probe.Judged(find, err) {
@@ -43,6 +47,9 @@ func checkTaggedPython(s *probe.Subject, find probe.Finder) {
 	}{{sample.City(ordered.Str("CITYNEEDLE")), `{'city': 'CITYNEEDLE'}`}, {ordered.Boolean(true),
 		"True"},
 		{ordered.Value{}, "None"}} {
+		if form.value.IsNull() && body.Kind == format.BodyDict {
+			return // None is all that the formats with quotes of their own have for it
+		}
 		odd, err := s.WithArguments(sample.Arguments.With("days", form.value))
 		if err == nil && strings.Count(odd.Text, form.printed) >
 			strings.Count(plain.Text, form.printed) {
