@@ -224,6 +224,9 @@ var faults = []fault{
 	{"A151", chat, `", "arguments": `, `" "arguments": `, `" "arguments"`},
 	{"A151", chat, `"name": "{{ call.function.name }}"`, `"name": {{ call.function.name }}`, `{{ call.function.name }}, "`},
 	{"A152", chat, "<|tool|>\n" + result, "<|tool|>\n{\"id\": \"{{ message.tool_call_id }}\" \"content\": {{ (message.content if message.content is string else message.content | map(attribute='text') | join) | tojson }}}", " \"content\": "},
+	{"A152", chat, "<|tool|>\n" + result, "<|tool|>\n{\"content\": \"" + result + "\"}", result},
+	{"A027", strings.Replace(chat, "<|tool|>\n", "<|tool|>{{ message.tool_call_id }}\n", 1), `"id": "{{ call.id }}", `, "", "message.tool_call_id"},
+	{"A084", tagged, "{% endfor %}<|end|>", "{% endfor %}Call so:\n<call id=\"...\" name=\"...\"><arg name=\"...\">some-value</arg></call><|end|>", "some-value"},
 	{"A152", chat, "{{ tool | tojson }}", "{\"kind\": \"a tool\" \"tool\": {{ tool | tojson }}}", " \"tool\": "},
 	{"A062", chat, "{{ call.function.name }}", "{{ call.function.name | lower }}", ".arguments | tojson"},
 	{"A063", chat, "<|tool|>\n", "<|tool|>{{ message.tool_call_id }}:{{ message.tool_call_id }}\n", "message.tool_call_id }}\n"},
@@ -416,7 +419,22 @@ func TestOtherForms(t *testing.T) {
 			`<|end|>{% endfor %}` +
 			`{% if add_generation_prompt %}<|head_start|>assistantEND{% endif %}`
 	)
+	const calls = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}` +
+		`{% for c in m.tool_calls or [] %}<call>CALL` +
+		`{% for k, v in c.function.arguments.items() %}` +
+		`{{ KEY }}:{% if v is string %}QUOTEDELSE{% else %}{{ v | tojson }}{% endif %}` +
+		`{{ '' if loop.last else ',' }}{% endfor %}}CLOSE</call>{% endfor %}<|end|>{% endfor %}` +
+		`{% if add_generation_prompt %}<|assistant|>{% endif %}`
+	spelt := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(calls) }
+	asJSON := []string{"CALL", `{"name": "{{ c.function.name }}", "arguments": {{ '{' }}`, "KEY",
+		`'"' + k + '"'`, "CLOSE", "}", "ELSE", ""}
+	quoted := []string{"CALL", "call:{{ c.function.name }}{{ '{' }}", "KEY", "k", "CLOSE", "", "QUOTED",
+		`<|"|>{{ v }}<|"|>`}
 	for _, c := range []struct{ rule, template, want string }{
+		{"A151", spelt(append(asJSON, "QUOTED", `"{{ v }}"`)...), "A151"},
+		{"A151", spelt(append(asJSON, "QUOTED", `{{ v | tojson }}`)...), ""},
+		{"A128", spelt(append(quoted, "ELSE", "{% elif v is boolean %}{{ v }}")...), "A128"},
+		{"A128", spelt(append(quoted, "ELSE", "")...), ""},
 		{"A071", `{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<think>{{ m.reasoning_content or '' }}</think>
 {% endif %}{{ m.content }}</{{ m.role }}>
 {% endfor %}{% if not add_generation_prompt %}<assistant><think>

@@ -9,18 +9,33 @@ import (
 // CallIDDropped is the rule A027: the ids of calls do not reach the prompt.
 var CallIDDropped = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A027", Name: "call-id-dropped", Severity: rule.Note, Harm: rule.Lost,
-		Short:  "The ids of calls do not reach the prompt.",
+		ID: "A027", Name: "call-id-dropped", Severity: rule.Warning, Harm: rule.Lost,
+		Short:  "The ids of calls do not reach the prompt, or only beside their results.",
 		Damage: "With several calls the model cannot tell which result belongs to which.",
 		Fix:    "Write the id with the call and with the result, if the model was trained so.",
 	},
 	Find: probe.IfReplays(checkIDs),
 }
 
+// checkIDs looks for the id of a call. Many models know none; a result may not name one that its
+// call has not.
 func checkIDs(s *probe.Subject, find probe.Finder) {
-	prompt, err := s.Fitted(sample.Talk(sample.User, sample.CallTurn, sample.Result), true, true)
-	if probe.Judged(find, err) && !prompt.Has("callid001") {
-		find(prompt.Near("callid001"), "the ids of calls are written neither with the call "+
-			"nor with its result")
+	ask := func(result string) (probe.Rendering, error) {
+		return s.Fitted(sample.Talk(sample.User, sample.CallTurn,
+			sample.ResultOf(result, "RESULTNEEDLE")), true, true)
+	}
+	prompt, err := ask("callid001")
+	if !probe.Judged(find, err) {
+		return
+	}
+	if !prompt.Has("callid001") {
+		probe.Weigh(find, rule.Note)(prompt.Near("callid001"), "the ids of calls are written "+
+			"neither with the call nor with its result")
+		return
+	}
+	other, err := ask("callid009") // to tell its id from the call's
+	if err == nil && other.Has("callid009") && !other.Has("callid001") {
+		find(prompt.Of("callid001"), "the result names the id of its call, and the call is "+
+			"written without it\nthe model sees: %s", prompt.Quote("callid001"))
 	}
 }

@@ -55,7 +55,9 @@ func checkVariables(s *probe.Subject, find probe.Finder) {
 	talk := sample.Talk(sample.User, sample.Answer, sample.LaterUser)
 	got, err1 := s.Fitted(append(sample.Talk(s.SystemTurn()), talk...), false, true)
 	want, err2 := s.Fitted(talk, false, true)
-	turns := func(p probe.Rendering) string { return p.Text[strings.Index(p.Text, "USERNEEDLE")+1:] }
+	turns := func(p probe.Rendering) string {
+		return p.Text[max(0, strings.Index(p.Text, "USERNEEDLE")):]
+	}
 	if err1 != nil || err2 != nil || turns(got) != turns(want) {
 		return // that is found above
 	}
