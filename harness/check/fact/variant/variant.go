@@ -378,33 +378,26 @@ func (f Fault) inline(s sent.Spelling) (Fault, bool) {
 			return f, true
 		}
 	}
+	// the white space between turns may hang on the branch that writes them
+	dense := strings.NewReplacer(" ", "", "\n", "").Replace
+	want, got = dense(f.Want), dense(f.Got)
 	for _, text := range texts(s.Plain) {
-		before, after, ok := around(f.Want, text)
-		head, tail, _ := around(f.Got, text)
+		text = dense(text)
 		for _, marker := range s.Tags {
-			for i := 1; i < len(marker) && ok; i++ {
-				f.Kind = Doubled
-				if f.Text = marker[i:]; head == before+f.Text {
+			for i := 1; i < len(marker) && got != want; i++ {
+				head, tail := marker[:i], marker[i:]
+				switch got {
+				case strings.Replace(want, text, text+head, 1):
+					f.Kind, f.Text = Doubled, head
 					return f, true
-				}
-				if f.Text = marker[:i]; tail == f.Text+after {
+				case strings.Replace(want, text, tail+text, 1):
+					f.Kind, f.Text = Doubled, tail
 					return f, true
 				}
 			}
 		}
 	}
 	return f, false
-}
-
-// around returns what stands before the last place of a text in a prompt and after it, both without
-// white space: that between turns may hang on the branch that writes them.
-func around(prompt, text string) (before, after string, ok bool) {
-	at := strings.LastIndex(prompt, text)
-	if at < 0 {
-		return "", "", false
-	}
-	return strings.Join(strings.Fields(prompt[:at]), ""),
-		strings.Join(strings.Fields(prompt[at+len(text):]), ""), true
 }
 
 // later demands that the prompts are the same after the first question, unless the tools are

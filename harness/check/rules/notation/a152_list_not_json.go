@@ -34,10 +34,10 @@ func checkListsJSON(s *probe.Subject, find probe.Finder) {
 			Tools: tools},
 			"", names})
 	}
-	for name, text := range awkwardly("a result", "RESULTNEEDLE") {
-		if notation(s, find, notated{name, chat.Request{Messages: sample.Talk(sample.User,
-			sample.CallTurn, sample.WithText(sample.Result, text)), Tools: tools},
-			"CITYNEEDLE", []string{"RESULTNEEDLE"}}) {
+	for _, text := range []string{"RESULTNEEDLE", "RESULTNEEDLE says \"yes\"\nand no"} {
+		if notation(s, find, notated{"a result", chat.Request{Messages: sample.Talk(sample.User,
+			sample.CallTurn, sample.WithText(sample.Result, text)), Tools: tools}, "CITYNEEDLE",
+			[]string{"RESULTNEEDLE"}}) {
 			return
 		}
 	}

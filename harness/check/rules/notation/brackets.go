@@ -2,7 +2,6 @@ package notation
 
 import (
 	"errors"
-	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,14 +20,6 @@ type notated struct {
 	request chat.Request
 	after   string
 	needles []string
-}
-
-// awkwardly yields a text as it is, and with the characters that JSON escapes, each with a name.
-func awkwardly(name, text string) iter.Seq2[string, string] {
-	return func(yield func(name, text string) bool) {
-		_ = yield(name, text) &&
-			yield(name+" with quotes and a line feed", text+" says \"yes\"\nand no")
-	}
 }
 
 // notation looks for JSON that is broken: around all needles, then around each. It reports whether
