@@ -16,7 +16,7 @@ type Plant struct {
 	Hand     int    `json:"hand"`     // who made it
 	Template string `json:"template"` // its file in the Hub's set
 	SHA256   string `json:"sha256"`   // of the template
-	Kind     string `json:"kind"`     // "bug" or "harmless"
+	Kind     string `json:"kind"`     // "bug", "harmless", or "dialect": harmless in Jinja2 alone
 	Offset   int    `json:"offset"`   // in bytes
 	Delete   int    `json:"delete"`   // how many bytes go there
 	Insert   string `json:"insert"`   // what comes in their place

@@ -3,6 +3,7 @@ package mutate_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/goassay/assay/harness/check/subject"
@@ -14,7 +15,7 @@ import (
 // edits may do either.
 const (
 	plantedBar = 0.72
-	gateBar    = 0.90
+	gateBar    = 0.94
 )
 
 // TestPlanted judges bugs and harmless edits that others planted before they had read the rules. It
@@ -50,7 +51,11 @@ func TestPlanted(t *testing.T) {
 	for i, p := range plants {
 		v := verdicts[i]
 		if p.Kind != "bug" {
-			if len(v.loud)+len(v.fails) > 0 {
+			var want []string
+			if p.Kind == "dialect" { // llama.cpp lacks the filter, or a form of it
+				want = []string{"A157"}
+			}
+			if !slices.Equal(v.loud, want) || !slices.Equal(v.fails, want) {
 				t.Errorf("blamed by %v, failed by %v: hand %d, %s: %s", v.loud, v.fails, p.Hand,
 					p.Template, p.What)
 			}
