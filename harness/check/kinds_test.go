@@ -150,7 +150,7 @@ func TestUnseenKinds(t *testing.T) {
 			t.Parallel()
 			_, findings := broken(t, kind, check.Options{})
 			for _, r := range findings {
-				// That an engine's own Jinja lacks a filter (A157) says nothing of how turns are read.
+				// That an engine's own Jinja lacks a filter (A157) says nothing of the reading.
 				if r.Status == rule.Failed && r.Rule != "A157" || r.Rule == "A038" {
 					t.Errorf("%s: %s", r.Rule, r.Text)
 				}

@@ -351,8 +351,8 @@ func (f Fault) whole(s sent.Spelling) (Fault, bool) {
 }
 
 // inline demands that the answer stays, that the reasoning is not written twice, nor lost where the
-// plain prompt has it, and that no marker of it is left over, nor a part of one. A request that says
-// the reasoning twice may be written so.
+// plain prompt has it, and that no marker of it is left over, nor a part of one. A request that
+// says the reasoning twice may be written so.
 func (f Fault) inline(s sent.Spelling) (Fault, bool) {
 	f.Off = report.Parting(f.Want, f.Got)
 	f.WantOff = f.Off
