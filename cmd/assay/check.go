@@ -710,9 +710,6 @@ func (k *checking) edited(ctx context.Context, one *checked, src subject.Source,
 	case edit.Was.Same(src):
 		rule.Settle(findings, slices.Clone(findings), k.settled())
 	default:
-		for i := range before {
-			before[i].Suite = src.Name
-		}
 		k.settle(findings, before, []subject.Source{src, *edit.Was})
 	}
 	one.results = append(append(one.results, findings...), edit.Changes...)

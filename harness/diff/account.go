@@ -50,8 +50,8 @@ type account struct {
 	values []value
 }
 
-// newAccount makes the account of a rendering. Values of one path
-// with white space between them are one.
+// newAccount makes the account of a rendering. Values of one path with white space between them
+// are one.
 func newAccount(o chattemplate.Observation) account {
 	a := account{prompt: o.String}
 	to := 0

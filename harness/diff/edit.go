@@ -15,7 +15,7 @@ type Edit struct {
 	Was     *subject.Source // nil: there is none
 	Changes []rule.Result   // as `assay diff` finds them, without the checks' own findings
 	// Findings are those of the checks in the earlier revision, where there is one that differs,
-	// and in this one.
+	// and in this one. The earlier ones have the name of this one, to be compared with them.
 	Findings [2][]rule.Result
 }
 
@@ -33,6 +33,9 @@ func Since(ctx context.Context, was *subject.Source, is subject.Source, cases []
 		return e
 	}
 	e.Findings[0] = findings(*e.Was)
+	for i := range e.Findings[0] {
+		e.Findings[0][i].Suite = is.Name
+	}
 	p := &pair{cases: cases, before: *e.Was, source: is,
 		findings: func() [2][]rule.Result { return e.Findings }}
 	e.Changes = slices.DeleteFunc(p.results(),

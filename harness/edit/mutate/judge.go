@@ -106,9 +106,6 @@ func Gate(was, is subject.Source) (loud, fails []string) {
 		func(s subject.Source) []rule.Result { return check.Template(s, check.Options{}) })
 	_, before := count(edit.Findings[0])
 	_, after := count(edit.Findings[1])
-	for i := range edit.Findings[0] {
-		edit.Findings[0][i].Suite = is.Name
-	}
 	rule.Settle(edit.Findings[1], edit.Findings[0], "")
 	rule.Close(edit.Findings[1], "")
 	for _, res := range slices.Concat(edit.Findings[1], edit.Changes) {
