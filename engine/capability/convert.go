@@ -22,22 +22,6 @@ var Conventions = []Convention{{"lmstudio", lmStudio}, {"ollama", ollama},
 // reasons reports whether the model's reasoning is spelled by the template.
 func (r *Record) reasons() bool { return r.Reasoning.Mode != "none" }
 
-// Media are the types of parts of content that are no text, each with its sort, which is the type
-// under which engines hand it on to a template.
-var Media = []struct{ Type, Sort string }{{"image", "image"}, {"image_url", "image"},
-	{"input_image", "image"}, {"audio", "audio"}, {"input_audio", "audio"}, {"audio_url", "audio"},
-	{"video", "video"}, {"video_url", "video"}, {"file", "file"}}
-
-// SortOf returns the sort of a type of parts; "" of text, and of a type that nobody knows.
-func SortOf(kind string) string {
-	for _, m := range Media {
-		if m.Type == kind {
-			return m.Sort
-		}
-	}
-	return ""
-}
-
 // sees reports whether a part of a sort leaves something in the prompt.
 func (r *Record) sees(sort string) bool {
 	for kind := range r.Content.Types {

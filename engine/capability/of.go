@@ -240,9 +240,9 @@ func (p *prober) history(more ...ordered.Member) (in input) {
 func (p *prober) results() Outcome { return p.of(p.word(1), p.history()) }
 
 func (p *prober) contents() Content {
-	c := Content{String: p.t.Caps().StringContent, Parts: p.t.Caps().TypedContent,
-		Types: map[string]string{}, ResultTypes: map[string]string{}}
 	in := p.history()
+	c := Content{String: p.t.Caps().StringContent, Parts: p.t.Caps().TypedContent,
+		Types: p.placeholders(talk(p.user(0))), ResultTypes: p.placeholders(in)}
 	empty, err := p.render(in)
 	in.messages = slices.Clone(in.messages)
 	in.messages[1] = in.messages[1].With("content", ordered.Value{})
@@ -255,14 +255,6 @@ func (p *prober) contents() Content {
 	default:
 		c.Null = Written
 	}
-	for _, part := range parts {
-		if text, ok := p.placeholder(talk(p.user(0)), part.json); ok {
-			c.Types[part.kind] = text
-		}
-		if text, ok := p.placeholder(p.history(), part.json); ok {
-			c.ResultTypes[part.kind] = text
-		}
-	}
 	return c
 }
 
@@ -272,29 +264,51 @@ func inserted(with, without string) string {
 	return with[begin : len(with)-len(source.CommonSuffix(with[begin:], without[begin:]))]
 }
 
-// parts are parts of content beside text, one of each type.
-var parts = []struct{ kind, json string }{
-	{"image", `{"type": "image", "image": "boat.png"}`},
-	{"image_url", `{"type": "image_url", "image_url": {"url": "https://example.org/boat.png"}}`},
-	{"input_image", `{"type": "input_image", "image_url": "https://example.org/boat.png"}`},
-	{"audio", `{"type": "audio", "audio": "boat.wav"}`},
-	{"input_audio", `{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}`},
-	{"audio_url", `{"type": "audio_url", "audio_url": {"url": "https://example.org/boat.wav"}}`},
-	{"video", `{"type": "video", "video": "boat.mp4"}`},
-	{"video_url", `{"type": "video_url", "video_url": {"url": "https://example.org/boat.mp4"}}`},
-	{"file", `{"type": "file", "file": {"file_id": "boat.pdf"}}`},
+// Media are the types of parts of content that are no text, each with its sort, which is the type
+// under which engines hand it on to a template, and with a part as JSON.
+var Media = []struct{ Type, Sort, part string }{
+	{"image", "image", `{"type": "image", "image": "boat.png"}`},
+	{"image_url", "image",
+		`{"type": "image_url", "image_url": {"url": "https://example.org/boat.png"}}`},
+	{"input_image", "image",
+		`{"type": "input_image", "image_url": "https://example.org/boat.png"}`},
+	{"audio", "audio", `{"type": "audio", "audio": "boat.wav"}`},
+	{"input_audio", "audio",
+		`{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}`},
+	{"audio_url", "audio",
+		`{"type": "audio_url", "audio_url": {"url": "https://example.org/boat.wav"}}`},
+	{"video", "video", `{"type": "video", "video": "boat.mp4"}`},
+	{"video_url", "video",
+		`{"type": "video_url", "video_url": {"url": "https://example.org/boat.mp4"}}`},
+	{"file", "file", `{"type": "file", "file": {"file_id": "boat.pdf"}}`},
 }
 
-// placeholder returns what the prompt has for a part in the last message of a conversation, and
-// reports whether it has anything for it but the part itself, printed.
-func (p *prober) placeholder(in input, part string) (string, bool) {
-	with, err := p.render(p.showing(in, part))
-	without, failed := p.render(p.showing(in))
-	if err != nil || failed != nil || with == without || strings.Contains(with, "boat.") ||
-		strings.Contains(with, "UklGRg") || strings.Contains(without, "'type'") {
-		return "", false
+// SortOf returns the sort of a type of parts; "" of text, and of a type that nobody knows.
+func SortOf(kind string) string {
+	for _, m := range Media {
+		if m.Type == kind {
+			return m.Sort
+		}
 	}
-	return inserted(with, without), true
+	return ""
+}
+
+// placeholders returns what the prompt has for a part in the last message of a conversation, by the
+// type of the part: of those for which it has anything but the part itself, printed.
+func (p *prober) placeholders(in input) map[string]string {
+	all := map[string]string{}
+	without, err := p.render(p.showing(in))
+	if err != nil || strings.Contains(without, "'type'") {
+		return all
+	}
+	for _, m := range Media {
+		with, err := p.render(p.showing(in, m.part))
+		if err == nil && with != without && !strings.Contains(with, "boat.") &&
+			!strings.Contains(with, "UklGRg") {
+			all[m.Type] = inserted(with, without)
+		}
+	}
+	return all
 }
 
 // showing returns a conversation whose last message has its content in parts: those of the
@@ -426,9 +440,9 @@ func (p *prober) conversations(fields []string, types map[string]string) map[str
 		"calls": p.earlier(fieldOf(fields)), "reasoning": talk(p.user(0), p.reasoned(fields, 1),
 			p.user(2), p.reasoned(fields, 3), p.user(0))}
 	var shown []string
-	for _, part := range parts {
-		if _, ok := types[part.kind]; ok {
-			shown = append(shown, part.json)
+	for _, m := range Media {
+		if _, ok := types[m.Type]; ok {
+			shown = append(shown, m.part)
 		}
 	}
 	if shown != nil {
