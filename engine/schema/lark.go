@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -194,14 +195,9 @@ func (g *larkGrammar) check() error {
 			}
 		}
 	}
-	var names []string
-	for name := range g.made {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	open := map[*Node]bool{}
 	empty := map[*Node]bool{} // of rules: whether the empty text is one of theirs
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(g.made)) {
 		line := g.rules[name].line
 		if n := g.made[name]; !ends[n] {
 			return fmt.Errorf("line %d: %s has no end: each of its choices names a rule again", line,
@@ -341,13 +337,12 @@ func (p *larkParser) repeated() (*Node, error) {
 		return nil, err
 	}
 	p.skip()
-	for op, least := range map[string]int{"?": 0, "*": 0, "+": 1} {
-		if p.took(op) {
-			most := -1
-			if op == "?" {
-				most = 1
-			}
-			return &Node{Op: OpRepeat, Subs: []*Node{item}, Min: least, Max: most}, nil
+	for _, op := range []struct {
+		sign        string
+		least, most int
+	}{{"?", 0, 1}, {"*", 0, -1}, {"+", 1, -1}} {
+		if p.took(op.sign) {
+			return &Node{Op: OpRepeat, Subs: []*Node{item}, Min: op.least, Max: op.most}, nil
 		}
 	}
 	m := larkTimes.FindStringSubmatch(p.rest)
