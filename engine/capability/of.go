@@ -33,8 +33,9 @@ func Of(t *engine.Template) *Record {
 		Messages: []ordered.Value{p.user(0)}, Generate: true, Kwargs: p.bound})
 	r.Dates = err == nil && seen.Clock && p.dated(seen.String)
 	fields := p.fields()
-	r.Variables = p.variables(p.conversations(fields, r.Content.Types))
-	r.Reasoning = p.reasoning(fields, r.Variables)
+	conversations := p.conversations(fields, r.Content.Types)
+	r.Variables = p.variables(conversations)
+	r.Reasoning = p.reasoning(fields, r.Variables, conversations)
 	return r
 }
 
@@ -611,7 +612,10 @@ func (p *prober) fields() []string {
 	return all
 }
 
-func (p *prober) reasoning(fields []string, variables []Variable) Reasoning {
+// reasoning returns what becomes of reasoning, and which of the variables are about it; the
+// conversations are those that told what the variables do.
+func (p *prober) reasoning(fields []string, variables []Variable,
+	conversations map[string]input) Reasoning {
 	f, field := p.form.Reasoning, fieldOf(fields)
 	r := Reasoning{Mode: f.Mode.String(), Open: strings.TrimSpace(f.Open.Text),
 		Close: strings.TrimSpace(f.Close.Text), Fields: fields}
@@ -623,16 +627,16 @@ func (p *prober) reasoning(fields []string, variables []Variable) Reasoning {
 	said := ordered.MemberOf(field, ordered.Str(p.word(4)))
 	r.Earlier = p.of(p.word(4), talk(p.user(0), p.message("assistant", p.word(1), said), p.user(2)))
 	r.Within = p.of(p.word(4), p.history(said))
-	past := p.conversations(fields, nil)
 	kept := func(kwargs ...ordered.Member) (n int) {
 		for _, name := range []string{"reasoning", "calls"} {
-			in := past[name]
+			in := conversations[name]
 			in.kwargs = kwargs
 			prompt, _ := p.render(in)
 			n += strings.Count(prompt, p.word(4))
 		}
 		return n
 	}
+	unset := kept()
 	for _, v := range variables {
 		s := &Switch{v.Name, append([]ordered.Value{}, v.Values...), v.Default}
 		switch {
@@ -643,7 +647,7 @@ func (p *prober) reasoning(fields []string, variables []Variable) Reasoning {
 			slices.Contains(v.Changes, "plain")):
 			r.Switch = s
 		case r.Keep == nil && slices.ContainsFunc(v.Values, func(value ordered.Value) bool {
-			return kept(ordered.MemberOf(v.Name, value)) > kept()
+			return kept(ordered.MemberOf(v.Name, value)) > unset
 		}):
 			r.Keep = s
 		}
