@@ -43,8 +43,8 @@
 //
 // # Limits
 //
-// Templates that extend, include or import others are seen without these. How an
-// expression is written, for programs that edit templates, is told by package edit.
+// Templates that extend, include or import others are seen without these. The model does not say
+// how an expression is written: package edit tells that to programs that edit templates.
 //
 // # Stability
 //
