@@ -149,11 +149,7 @@ func (c coder) class(ranges []Range) Element {
 		}
 		choices = append(choices, b.Rule("escaped", b.Seq(b.Lit(`\`), b.Alt(escapes...))))
 	}
-	e := b.Alt(choices...)
-	if weight(e) > inlineWeight {
-		e = b.Rule("class", e)
-	}
-	return e
+	return b.inPlace("class", b.Alt(choices...))
 }
 
 // anyOf matches one character of normal ranges, written the shorter way.
@@ -303,9 +299,7 @@ func patternRule(l *lowering, n *schema.Node, c coder) Element {
 		b.patterns[key] = e
 		b.Define(e, l.pattern(n.Subs[0], c))
 	default:
-		if e = l.pattern(n.Subs[0], c); weight(e) > inlineWeight {
-			e = b.Rule(n.Name, e)
-		}
+		e = b.inPlace(n.Name, l.pattern(n.Subs[0], c))
 		b.patterns[key] = e
 	}
 	return e

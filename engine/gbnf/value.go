@@ -94,6 +94,14 @@ func sub(parts ...string) string {
 // inlineWeight is the most elements of a value that is written in place rather than as a rule.
 const inlineWeight = 4
 
+// inPlace returns an element that may be written in place, or else a rule of it.
+func (b *Builder) inPlace(name string, e Element) Element {
+	if weight(e) > inlineWeight {
+		return b.Rule(name, e)
+	}
+	return e
+}
+
 func (l *lowering) value(s *schema.Schema, name string, bare bool) Element {
 	if s.IsNever() {
 		return l.b.Never()
@@ -120,10 +128,7 @@ func (l *lowering) value(s *schema.Schema, name string, bare bool) Element {
 		l.b.Define(e, body)
 		return e
 	}
-	e = l.body(s, name, bare)
-	if weight(e) > inlineWeight {
-		e = l.b.Rule(name, e)
-	}
+	e = l.b.inPlace(name, l.body(s, name, bare))
 	l.b.values[key] = e
 	return e
 }
@@ -195,8 +200,8 @@ func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 func (l *lowering) part(s *schema.Schema, name string, bare bool,
 	make func(*schema.Schema, string) Element) Element {
 	e := make(s, name)
-	if bare && weight(e) > inlineWeight {
-		return l.b.Rule(name, e)
+	if bare {
+		return l.b.inPlace(name, e)
 	}
 	return e
 }
@@ -376,9 +381,7 @@ func (l *lowering) object(s *schema.Schema, name string) Element {
 	}
 	extra := b.Alt(extras...)
 	if len(s.Properties) == 0 {
-		if weight(extra) > inlineWeight {
-			extra = b.Rule(sub(name, "kv"), extra)
-		}
+		extra = b.inPlace(sub(name, "kv"), extra)
 		return l.enclose("{", extra, s.MinProperties, s.MaxProperties, "}")
 	}
 	if extra.Kind != Never {
