@@ -28,8 +28,7 @@ func (a answers) String() string {
 // answer has the encoder write answers, drawn from seed after seed, until so many were read in one
 // go and in pieces.
 func (p *pair) answer(learnt *engine.Template, most int) {
-	const seeds = 200
-	for seed := uint64(1); seed <= seeds; seed++ {
+	for seed := uint64(1); seed <= mostSeeds; seed++ {
 		for _, c := range conversation.New(seed).Conversations {
 			for i, m := range c.Request.Messages {
 				if p.answers.Read+p.answers.Wrong >= most {
@@ -48,12 +47,10 @@ func (p *pair) read(learnt *engine.Template, r chat.Request, at int) {
 	message, invalid := chat.ParseMessage(r.Messages[at])
 	// the package openai-harmony leaves reasoning out of a conversation's first answer, also where
 	// that is the one to be written
-	kwargs := ordered.ObjectOf(slices.Clone(r.Kwargs.Members())...).
-		With("auto_drop_analysis", ordered.Boolean(false))
+	r.Kwargs = r.Kwargs.With("auto_drop_analysis", ordered.Boolean(false))
 	if message.Reasoning != "" {
-		kwargs = kwargs.With("thinking", ordered.Boolean(true))
+		r.Kwargs = r.Kwargs.With("thinking", ordered.Boolean(true))
 	}
-	r.Kwargs = kwargs
 	asked, told := r, r
 	asked.Messages, asked.NoGeneration = r.Messages[:at], false
 	told.Messages, told.NoGeneration = r.Messages[:at+1], true

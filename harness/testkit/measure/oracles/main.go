@@ -8,8 +8,8 @@
 // were rendered by both. A difference that is not in the list fails; so does, with -page, one in
 // the list that is gone. The format of each encoder is learnt from its prompts, proven, and
 // compared with that of the template (key FORMAT). By this format N answers that the encoder wrote
-// are read, whole and in pieces (key ANSWER with the part of the message that differs). Names are
-// of templates to do alone.
+// are read, whole and in pieces (key ANSWER with the part of the message that differs). With names
+// of templates, only these are compared.
 package main
 
 import (
@@ -78,6 +78,9 @@ func run(ctx context.Context, rendered, answers int, page, date string) error {
 	return err
 }
 
+// mostSeeds bounds the seeds from which conversations are drawn.
+const mostSeeds = 200
+
 // compare compares the prompts for the conversations of one seed after another.
 func (p *pair) compare(ctx context.Context, rendered, answers int) error {
 	e, err := encoder.Start(ctx, p.command)
@@ -94,8 +97,8 @@ func (p *pair) compare(ctx context.Context, rendered, answers int) error {
 	if bos, eos := e.Tokens(); bos != "" {
 		src = src.WithTokens(bos, eos)
 	}
-	const most = 200 // seeds
-	for seed := uint64(1); p.counts.Equal+p.counts.Different < rendered && seed <= most; seed++ {
+	for seed := uint64(1); p.counts.Equal+p.counts.Different < rendered &&
+		seed <= mostSeeds; seed++ {
 		s := probe.New(src, probe.Options{Grammar: conversation.New(seed, string(text))},
 			encoders.Rules)
 		if s.Err != nil {
