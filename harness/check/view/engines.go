@@ -534,7 +534,8 @@ func llamaVariables(d *draft) error {
 	return nil
 }
 
-// thoughtsInParts makes reasoning a part of content, and content parts, but of users and tools.
+// thoughtsInParts makes a list of parts of the content of systems and assistants, with the
+// reasoning as its first part.
 func thoughtsInParts(messages []ordered.Value) []ordered.Value {
 	for i, m := range messages {
 		if role := m.At("role").Text(); role != "system" && role != "assistant" {
@@ -565,7 +566,7 @@ func thoughtsTwice(messages []ordered.Value) []ordered.Value {
 }
 
 // resultsInCalls puts the results of calls, and the answer behind them, into the message that
-// calls, whose content goes.
+// calls; its own content is lost.
 func resultsInCalls(messages []ordered.Value) []ordered.Value {
 	var all []ordered.Value
 	for i := 0; i < len(messages); i++ {

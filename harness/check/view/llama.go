@@ -85,8 +85,8 @@ var (
 		"type": "string", "description": "g"}}, "required": ["arg"]}}}]`)
 )
 
-// lookAsLlama looks at a template as llama.cpp does. What it has seen so far is what its own
-// requests are changed by.
+// lookAsLlama looks at a template as llama.cpp does. What it has seen so far already changes the
+// requests by which it looks further.
 func lookAsLlama(s Server) *llamaLooks {
 	l := &llamaLooks{}
 	s.llama = func() *llamaLooks { return l }
@@ -239,7 +239,8 @@ func difference(left, right string) (string, string) {
 	return left[:len(left)-n], right[:len(right)-n]
 }
 
-// common is how many bytes two texts begin with alike.
+// common is how many bytes two texts begin with alike. As in llama.cpp the last of them may be in
+// the middle of a character.
 func common(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
