@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/reason"
@@ -206,7 +207,7 @@ func take(s *probe.Subject) Table {
 		return nil
 	}
 	tools, modes := s.Tools(), reason.ThinkingModes()
-	if names := s.Template.ChatTemplate().Names(); !slices.ContainsFunc(switches,
+	if names := s.Template.ChatTemplate().Names(); !slices.ContainsFunc(caps.ThinkingNames,
 		func(name string) bool { return slices.Contains(names, name) }) {
 		modes = modes[:1]
 	}
@@ -231,9 +232,6 @@ func take(s *probe.Subject) Table {
 	return all
 }
 
-// switches are the variables of thinking.
-var switches = []string{"enable_thinking", "thinking"}
-
 // look renders messages.
 func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) (probe.Rendering,
 	error) {
@@ -241,7 +239,7 @@ func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) (probe.Re
 		ordered.ArrayOf(messages...))))
 	in.Tools, in.Kwargs = tools, slices.Clone(s.Template.Caps().Needs.Bound)
 	in.Generate = conversation.KindOf(messages[len(messages)-1]) != conversation.Answer
-	for _, name := range switches {
+	for _, name := range caps.ThinkingNames {
 		if on != nil {
 			in.Kwargs = append(in.Kwargs, ordered.MemberOf(name, ordered.Boolean(*on)))
 		}

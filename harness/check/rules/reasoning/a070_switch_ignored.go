@@ -1,6 +1,7 @@
 package reasoning
 
 import (
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -25,7 +26,7 @@ var SwitchIgnored = &probe.Rule{
 // and off, and for those that never work.
 func checkIgnored(s *probe.Subject, find probe.Finder) {
 	bare, err := s.Fitted(sample.Talk(sample.User), false, true)
-	for _, name := range []string{"enable_thinking", "thinking"} {
+	for _, name := range caps.ThinkingNames {
 		on, err1 := s.With(bare, ordered.MemberOf(name, ordered.Boolean(true)))
 		off, err2 := s.With(bare, ordered.MemberOf(name, ordered.Boolean(false)))
 		if err == nil && err1 == nil && err2 == nil && on.Text == off.Text && on.Text != bare.Text {
@@ -42,7 +43,7 @@ func checkIgnored(s *probe.Subject, find probe.Finder) {
 func checkTogether(s *probe.Subject, find probe.Finder) {
 	read := map[string]probe.Where{}
 	for _, t := range prompts.All.Of(s) {
-		for _, name := range []string{"enable_thinking", "thinking"} {
+		for _, name := range caps.ThinkingNames {
 			if r, ok := t.Seen.Trace.Reading(name); ok && t.Err == nil && t.In.Generate {
 				read[name] = probe.Offset(r.First).Shown(t.In)
 				for _, m := range t.In.Kwargs {
@@ -50,7 +51,7 @@ func checkTogether(s *probe.Subject, find probe.Finder) {
 						continue
 					}
 					other := ordered.MemberOf(name, ordered.Boolean(!m.Value.Bool()))
-					again, err := s.With(s.Rendered("", t.In), other)
+					again, err := s.With(t.Rendering, other)
 					if err != nil || again.Text != t.Text {
 						return
 					}
@@ -58,7 +59,7 @@ func checkTogether(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
-	for _, name := range []string{"enable_thinking", "thinking"} {
+	for _, name := range caps.ThinkingNames {
 		if at, ok := read[name]; ok {
 			find(at, "%s has no effect: on and off give the same prompt for every request", name)
 		}
