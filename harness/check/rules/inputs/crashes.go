@@ -78,8 +78,7 @@ func causeOf(err error) cause {
 // findCrashes reports why conversations crash, each cause once: of those that have parts where no
 // user speaks, or of the others. A crash without such parts is not reported again with them.
 func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
-	seen := map[cause][]*prompts.Prompt{}
-	plain := map[cause]bool{}
+	seen := map[cause]*prompts.Prompt{} // the first, without such parts where there is one
 	var causes []cause
 	for _, t := range prompts.All.Of(s) {
 		err := cmp.Or(t.Err, t.Unfilled)
@@ -90,8 +89,9 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		if seen[c] == nil {
 			causes = append(causes, c)
 		}
-		seen[c] = append(seen[c], t)
-		plain[c] = plain[c] || !inParts(t)
+		if seen[c] == nil || inParts(seen[c]) && !inParts(t) {
+			seen[c] = t
+		}
 	}
 	if !parts {
 		findRoleCrashes(s, find, func(at *source.Error) bool {
@@ -99,11 +99,10 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		})
 	}
 	for _, c := range causes {
-		if plain[c] == parts {
+		first := seen[c]
+		if inParts(first) != parts {
 			continue
 		}
-		first := seen[c][slices.IndexFunc(seen[c],
-			func(t *prompts.Prompt) bool { return inParts(t) == parts })]
 		if first.Err == nil {
 			asCame := s.Template.Caps().Unfilled()
 			first = prompts.Look(s, asCame.Fit(first.Request).Input)
