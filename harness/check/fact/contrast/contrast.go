@@ -60,11 +60,10 @@ type Leaf struct {
 	Text    string // the reasoning
 	In      probe.Rendering
 	mode    int // of thinking, as [reason.ThinkingModes] counts them
-	talk    []ordered.Value
 }
 
 // Name tells the leaf's conversation in words.
-func (l Leaf) Name() string { return conversation.Told(chat.Request{Messages: l.talk}) }
+func (l Leaf) Name() string { return conversation.Told(chat.Request{Messages: l.In.In.Messages}) }
 
 // Table has the leaves of all conversations, the plainest first.
 type Table []Leaf
@@ -223,7 +222,7 @@ func take(s *probe.Subject) Table {
 					continue // other rules are about it
 				}
 				for _, l := range talk.leaves {
-					l.Kept, l.In, l.mode, l.talk = p.Has(l.Text), p, mode, talk.messages
+					l.Kept, l.In, l.mode = p.Has(l.Text), p, mode
 					all = append(all, l)
 				}
 			}
