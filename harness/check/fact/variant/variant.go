@@ -98,7 +98,7 @@ type judge struct {
 	views []*view.Server
 }
 
-// asked is a request to an engine. Most spellings have their plain request from the same base.
+// asked is a request to an engine. Most spellings share the plain request of their base.
 type asked struct {
 	of      *view.Server
 	request ordered.Value
@@ -173,13 +173,12 @@ func (j *judge) plain(s sent.Spelling) []Fault {
 	var faults []Fault
 	renders := false
 	for _, v := range j.views {
-		in, got := j.render(v, s.Plain)
+		got := j.render(v, s.Plain)
 		if got.err == nil {
 			renders = renders || !v.HasOwnJinja()
 		} else if got.err == errRefused {
 			continue
-		} else if f, _ := compare(s, result{}, got); f.Kind == Crashed && !otherForm(v, in) {
-			f.Input = in
+		} else if f, _ := compare(s, result{}, got); f.Kind == Crashed && !otherForm(v, got.in) {
 			faults = join(faults, f, s, v.View)
 		}
 	}
@@ -219,16 +218,15 @@ func join(faults []Fault, f Fault, s sent.Spelling, v view.View) []Fault {
 func (j *judge) spelling(s sent.Spelling) []Fault {
 	var faults []Fault
 	for _, v := range j.views {
-		_, plain := j.render(v, s.Plain)
+		plain := j.render(v, s.Plain)
 		if plain.err != nil || !j.takes(v, s, plain) {
 			continue
 		}
-		in, got := j.render(v, s.Sent)
+		got := j.render(v, s.Sent)
 		if got.err == errRefused {
 			continue
 		}
 		if f, ok := compare(s, plain, got); ok {
-			f.Input = in
 			faults = join(faults, f, s, v.View)
 		}
 	}
@@ -241,7 +239,7 @@ var printed = regexp.MustCompile(`['"]type['"]: ?['"](?:text|image|audio|video|i
 // takes reports whether the template takes the feature that a spelling is about.
 func (j *judge) takes(v *view.Server, s sent.Spelling, plain result) bool {
 	if !s.Unlike.IsNull() {
-		_, other := j.render(v, s.Unlike)
+		other := j.render(v, s.Unlike)
 		if other.err != nil || other.text == plain.text || printed.MatchString(plain.text) {
 			return false
 		}
@@ -263,13 +261,13 @@ func (j *judge) takes(v *view.Server, s sent.Spelling, plain result) bool {
 const described = "How far ahead to look."
 
 // render renders a request in a view.
-func (j *judge) render(v *view.Server, request ordered.Value) (chattemplate.Input, result) {
+func (j *judge) render(v *view.Server, request ordered.Value) result {
 	r, ok := j.asked[asked{v, request}]
 	if !ok {
 		r = j.ask(v, request)
 		j.asked[asked{v, request}] = r
 	}
-	return r.in, r
+	return r
 }
 
 func (j *judge) ask(v *view.Server, request ordered.Value) result {
@@ -293,7 +291,7 @@ func (j *judge) ask(v *view.Server, request ordered.Value) result {
 
 // compare returns the fault of a prompt, if it has one.
 func compare(s sent.Spelling, plain, got result) (Fault, bool) {
-	f := Fault{Err: got.err, Want: plain.text, Got: got.text}
+	f := Fault{Err: got.err, Want: plain.text, Got: got.text, Input: got.in}
 	if got.err != nil {
 		f.Kind = Crashed
 		if jinja.Class(got.err) == "TemplateError" {
