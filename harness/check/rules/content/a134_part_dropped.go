@@ -181,13 +181,13 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 		}
 		by[mark] = sort
 		m.everywhere(find, sort, mark)
-		m.shapes(find, sort, mark)
+		m.shapes(find, sort)
 	}
 }
 
 // shapes looks for a part that the template writes in one shape of its type, and loses in another
 // one that clients send.
-func (m marks) shapes(find probe.Finder, sort, mark string) {
+func (m marks) shapes(find probe.Finder, sort string) {
 	var lost []string
 	var at probe.Where
 	for _, shape := range []struct {
@@ -201,8 +201,7 @@ func (m marks) shapes(find probe.Finder, sort, mark string) {
 		{"transformers", partOf(sort, "base64", ordered.Str("AAAA"))},
 		{"Anthropic", partOf(sort, "source", partOf("url", "url", link))},
 	} {
-		got, prompt, ok := m.written(shape.part)
-		if ok && got == "" && mark != "" {
+		if mark, prompt, ok := m.written(shape.part); ok && mark == "" {
 			lost = append(lost, fmt.Sprintf("%s (%s)", shape.part, shape.by))
 			at = prompt.Near("USERNEEDLE")
 		}
@@ -227,16 +226,15 @@ func (m marks) everywhere(find probe.Finder, kind, mark string) {
 	if one == "" {
 		return
 	}
-	second := sample.User.With("content", ordered.Str("SECONDNEEDLE"))
 	for _, c := range []struct {
 		what, before, in string
 		n                int
 		messages         []ordered.Value
 	}{
 		{"of three %ss in two questions", "", "SECONDNEEDLE", 3, sample.Talk(
-			say(sample.User, part), sample.Answer, say(second, part, part))},
+			say(sample.User, part), sample.Answer, say(sample.LaterUser, part, part))},
 		{"of two %ss in the second question", "ANSWERNEEDLE", "SECONDNEEDLE", 2, sample.Talk(
-			sample.User, sample.Answer, say(second, part, part))},
+			sample.User, sample.Answer, say(sample.LaterUser, part, part))},
 		{"of two %ss in a tool's result", "USERNEEDLE", "RESULTNEEDLE", 2, sample.Talk(
 			sample.User, sample.CallTurn, say(sample.Result, part, part))},
 	} {
