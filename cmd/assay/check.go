@@ -269,8 +269,8 @@ func (k *checking) page(c *call, r *report.Report, sources []subject.Source) err
 		}
 		k.output.page = view.HTML
 	}
-	for i := range r.Results {
-		if !k.requests {
+	if !k.requests {
+		for i := range r.Results {
 			r.Results[i].Request = nil
 		}
 	}
