@@ -37,7 +37,7 @@ type Source struct {
 	unreachable func() map[reach.Outcome]string
 	grammar     func() *conversation.Grammar
 	explored    func() *conversation.Exploration
-	extents     func() *edit.Template
+	parts       func() *edit.Template
 	places      *source.Source // the text, which finds its positions once
 	edited      *edited        // how it came of another one; nil: it is as it was opened
 }
@@ -121,7 +121,7 @@ func (s Source) with(c compiler) Source {
 	s.unreachable = sync.OnceValue(func() map[reach.Outcome]string {
 		return reach.Unreachable(places)
 	})
-	s.extents = sync.OnceValue(func() *edit.Template { return edit.Read(places) })
+	s.parts = sync.OnceValue(func() *edit.Template { return edit.Read(places) })
 	s.compile = sync.OnceValues(func() (*engine.Template, error) { return c(src) })
 	s.grammar = sync.OnceValue(func() *conversation.Grammar {
 		return conversation.UsualBeside(src.Text)
@@ -349,5 +349,8 @@ func (s Source) Original(off int) (Source, int) {
 	return s.edited.from.Original(off - moved)
 }
 
+// Parts are the template in parts; it has none where it is no valid Jinja.
+func (s Source) Parts() *edit.Template { return s.parts() }
+
 // Extent returns the stretch of a line of the template that a place there is about.
-func (s Source) Extent(off int) (from, to int) { return s.extents().OnLine(off) }
+func (s Source) Extent(off int) (from, to int) { return s.parts().OnLine(off) }

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
@@ -20,7 +19,7 @@ var BranchEmpty = &probe.Rule{
 }
 
 func checkEmptied(s *probe.Subject, find probe.Finder) {
-	for _, h := range edit.Read(s.Source.Places()).Hollows() {
+	for _, h := range s.Source.Parts().Hollows() {
 		find(probe.Offset(h.Off), "this branch is empty: nothing stands before the next "+
 			"statement, %s",
 			probe.JSON(h.Next))
