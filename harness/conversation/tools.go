@@ -70,7 +70,8 @@ func (d *deriver) someTools(n int) []ordered.Value {
 		first, second, third := d.Parameter(), d.Parameter(), d.Parameter()
 		tools[i] = d.tool(ordered.MemberOf("description", text(d.Remark())),
 			ordered.MemberOf("parameters", parameters([]string{first},
-				ordered.MemberOf(first, d.typed("string")), ordered.MemberOf(second,
+				ordered.MemberOf(first, d.typed("string")),
+				ordered.MemberOf(second,
 					d.typed("string", ordered.MemberOf("enum",
 						list(text(d.Word()), text(d.Word()))))),
 				ordered.MemberOf(third, d.typed("integer")))))
@@ -128,7 +129,8 @@ func (d *deriver) everyType() ordered.Value {
 			ordered.ObjectOf(ordered.MemberOf("$ref", text("#/$defs/"+d.Word())))),
 		ordered.MemberOf(d.Parameter(), plain("object")),
 		ordered.MemberOf(d.Parameter(), plain("array")),
-		ordered.MemberOf(d.Parameter(), plain("string")), ordered.MemberOf(d.Parameter(),
+		ordered.MemberOf(d.Parameter(), plain("string")),
+		ordered.MemberOf(d.Parameter(),
 			ordered.ObjectOf(ordered.MemberOf("type", text("object")),
 				ordered.MemberOf("additionalProperties", plain("string")))),
 	}
@@ -214,7 +216,8 @@ func edges(seed uint64, avoid ...string) []edge {
 		one := ordered.MemberOf(key, list(object(kind("string"), described(),
 			ordered.MemberOf("default", text(d.Word()))), object(kind("integer"))))
 		unions = append(unions, object(one), object(one, described()),
-			object(one, ordered.MemberOf("default", text(d.Word()))), object(ordered.MemberOf(key,
+			object(one, ordered.MemberOf("default", text(d.Word()))),
+			object(ordered.MemberOf(key,
 				list(object(properties(true, object(kind("string")))...)))),
 			object(ordered.MemberOf(key, list(object(properties(true, object(kind("string")))...),
 				object(properties(false, object(kind("number")))...)))))

@@ -25,8 +25,6 @@ func checkEndStops(t *tokenised, find Finder) {
 	if len(t.v.Stops) == 0 || len(ids) == 0 || slices.Contains(t.v.Stops, ids[0]) {
 		return
 	}
-	find(
-		"%s ends turns with %q, token %d; generations stop at %v", t.name, texts[0], ids[0],
-		t.v.Stops,
-	)
+	find("%s ends turns with %q, token %d; generations stop at %v", t.name, texts[0], ids[0],
+		t.v.Stops)
 }
