@@ -24,8 +24,8 @@ func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
 	return r.causeBut(nil, damage, mended)
 }
 
-// causeBut is the cause that is none of some conditions, which are told by their places; nil: it
-// may be any.
+// causeBut is [Rendering.Cause], but that no condition is the cause whose place but is true of; nil
+// is true of none.
 func (r Rendering) causeBut(but func(condition int) bool, damage Where,
 	mended func(prompt string) bool) Where {
 	if site := r.decision(but, mended); site >= 0 {

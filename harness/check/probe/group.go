@@ -1,6 +1,6 @@
 package probe
 
-// The groups of rules; all others are of [rule.Lint].
+// The groups of rules; the rules of none of them are in [rule.Lint].
 const (
 	GroupCompile = "compile" // it compiles and renders
 	GroupVerify  = "verify"  // the analysis holds in a round trip

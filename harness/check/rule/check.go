@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Lint is the group of the rules that no other one has.
+// Lint is the group of the rules that belong to no other one.
 const Lint = "lint"
 
 // Check is a rule with the function that looks for its fault in a subject of the type S, where At

@@ -21,7 +21,7 @@ var Reached = probe.NewFact(func(s *probe.Subject) *conversation.Exploration {
 		s.Template.Caps().Needs.Bound, conversation.UsualRenders, s.Source.Unreachable)
 })
 
-// Variables are values of single variables that the conversations of the exploration set, among
+// Variables are the values that conversations of the exploration give to single variables, among
 // them those by which the search reached a branch.
 var Variables = probe.NewFact(func(s *probe.Subject) (all []ordered.Member) {
 	seen := map[string]bool{}

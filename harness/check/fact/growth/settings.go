@@ -74,8 +74,8 @@ func settings(s *probe.Subject) []setting {
 	return all[:min(len(all), mostSettings)]
 }
 
-// Switches returns the values of each switch of a template, of the variables that it reads and the
-// literals that it compares them with.
+// Switches returns the values to try of each switch of a template: names are the variables that it
+// reads, and compared has the literals that it compares them with.
 func Switches(names []string, compared map[string][]flow.Literal) [][]ordered.Member {
 	var all [][]ordered.Member
 	for _, name := range names {

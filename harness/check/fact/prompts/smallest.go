@@ -93,8 +93,8 @@ var ordinary = map[conversation.Kind][]conversation.Kind{
 	conversation.Result:    {conversation.Answer, conversation.Call},
 }
 
-// dispensable reports whether a conversation is one without a stretch of its messages: somebody
-// asks, calls keep their results, and no two messages meet that clients do not send so.
+// dispensable reports whether a conversation can do without a stretch of its messages: somebody
+// still asks, calls keep their results, and no two messages meet that clients do not send so.
 func (t *Prompt) dispensable(from, to int) bool {
 	before := conversation.None
 	if from > 0 {
