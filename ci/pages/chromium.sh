@@ -4,6 +4,7 @@
 #   CHROMIUM   the binary
 #   AXE        axe-core, a file
 #   package NAME-VERSION   prints the folder of a package of npm, which is fetched once
+#   drive FILE.mjs         runs a script by node, with CHROMIUM, AXE, and Playwright as DRIVER
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay
 mkdir -p "$cache"
@@ -23,3 +24,9 @@ package() { # NAME-VERSION
 }
 
 AXE=$(package axe-core-4.10.3)/axe.min.js
+
+drive() { # FILE.mjs
+  local driver
+  driver=$(package playwright-core-1.56.1)
+  CHROMIUM=$CHROMIUM AXE=$AXE DRIVER=$driver node "$1"
+}

@@ -10,14 +10,12 @@ mkdir -p out
 work=$(mktemp -d "$PWD/out/site.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 . ci/pages/chromium.sh
-driver=$(package playwright-core-1.56.1)
 go run ./ci/package -version 0.1.0-dev -out out/site -page
 go build -o "$work/assay" ./cmd/assay
 sed "s/(message.content or '')/message.content/" corpus/hermes/template.jinja >"$work/bad.jinja"
 "$work/assay" report "$work/bad.jinja" --html "$work/report.html" >/dev/null || [ $? = 1 ]
 "$work/assay" diff corpus/hermes/template.jinja "$work/bad.jinja" --html "$work/diff.html" >/dev/null || [ $? = 1 ]
-CHROMIUM=$CHROMIUM DRIVER=$driver AXE=$AXE SITE=out/site WORK=$work ASSAY=$work/assay \
-  node ci/pages/site.mjs
+SITE=out/site WORK=$work ASSAY=$work/assay drive ci/pages/site.mjs
 
 # The engine in WebAssembly, by node: the parse vectors beside the checkout, or, without them, those
 # of a family of ours.
