@@ -57,12 +57,12 @@ func (r *release) pageFiles() ([]file, error) {
 // webAssembly compiles a command to WebAssembly, and returns it with Go's part in JavaScript.
 func (r *release) webAssembly(command string) ([]file, error) {
 	engine := filepath.Join(r.work, "assay.wasm")
-	// What learns a format and checks a template runs too seldom to gain by inlining, and the page
-	// is loaded over the network.
+	// What reads a template, learns a format and checks runs too seldom to gain by inlining, and
+	// the page is loaded over the network.
 	small := "GOFLAGS="
-	for _, seldom := range []string{"harness", "engine/capability", "engine/emit",
+	for _, seldom := range []string{"harness", "engine/capability", "engine/caps", "engine/emit",
 		"engine/formatjson", "engine/gbnf", "engine/internal/analysis", "engine/internal/observe",
-		"engine/jinja/flow", "engine/verify"} {
+		"engine/jinja/edit", "engine/jinja/flow", "engine/jinja/syntax", "engine/verify"} {
 		small += "-gcflags=" + ownPath + "/" + seldom + "/...=-l "
 	}
 	if err := r.compile(engine, command, "main.version", "GOOS=js", "GOARCH=wasm",
