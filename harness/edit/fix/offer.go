@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/rule"
 )
 
@@ -36,19 +37,59 @@ func (m *Mended) Mark(results []*rule.Result) {
 	}
 }
 
-// inline is the changed lines of a unified diff, the first ones of many.
+// inline is the changed lines of a unified diff, the first ones of many. Of a long line that is
+// changed in place it has what stands around the change: templates of one line are common.
 func inline(diff string) string {
 	const most = 6
 	var lines []string
+	var was, is []string
+	flush := func() {
+		if len(was) == len(is) {
+			for i := range was {
+				was[i], is[i] = around(was[i], is[i])
+			}
+		}
+		lines = append(append(lines, was...), is...)
+		was, is = nil, nil
+	}
 	for line := range strings.Lines(diff) {
 		line = strings.TrimSuffix(line, "\n")
-		if (strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+")) &&
-			!strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ ") {
-			lines = append(lines, line)
+		switch {
+		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "),
+			strings.HasPrefix(line, `\ No newline`):
+		case strings.HasPrefix(line, "-"):
+			if len(is) > 0 {
+				flush()
+			}
+			was = append(was, line)
+		case strings.HasPrefix(line, "+"):
+			is = append(is, line)
+		default:
+			flush()
 		}
 	}
+	flush()
 	if len(lines) > most {
 		lines = append(lines[:most], "  ...")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// around cuts two lines of a diff, of which one replaces the other, down to where they differ.
+func around(was, is string) (string, string) {
+	const long, beside, changed = 90, 30, 300 // bytes
+	if max(len(was), len(is)) <= long {
+		return was, is
+	}
+	head := source.CommonPrefix(was[1:], is[1:])
+	tail := source.CommonSuffix(was[1+len(head):], is[1+len(head):])
+	end := source.Head(tail, beside)
+	if len(end) < len(tail) {
+		end += "..."
+	}
+	cut := func(line string) string {
+		middle := line[1+len(head) : len(line)-len(tail)]
+		return line[:1] + source.CutFront(head, beside) + source.CutMiddle(middle, changed) + end
+	}
+	return cut(was), cut(is)
 }
