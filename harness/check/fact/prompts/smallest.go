@@ -16,6 +16,11 @@ import (
 // request that has the same text from the same place of the template.
 func (t *Prompt) Show(s *probe.Subject, find probe.Finder, off int, format string, args ...any) {
 	t, off = t.Around(s, off)
+	t.Tell(find, off, format, args...)
+}
+
+// Tell is [Prompt.Show] of this request.
+func (t *Prompt) Tell(find probe.Finder, off int, format string, args ...any) {
 	find(t.At(off), format+"\nthe model sees: %s\nrequest: %s",
 		append(args, report.Quote(t.Text, off), t.Name)...)
 }

@@ -137,7 +137,16 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			!p.first.thought() {
 			continue // a prompt may close reasoning that the header opens
 		}
-		p.first.in.Show(s, find, p.first.At, "%s is %s", probe.JSON(text), p.first.what)
+		first := p.first
+		first.in.Smallest(s, func(t *prompts.Prompt) bool {
+			now := unpairedIn(t)[key]
+			if now == nil || now.first.in == nil || now.first.what != first.what {
+				return false
+			}
+			first = now.first
+			return true
+		})
+		first.in.Tell(find, first.At, "%s is %s", probe.JSON(text), first.what)
 	}
 }
 
