@@ -23,6 +23,9 @@ var HistoryUnwritten = &probe.Rule{
 
 func checkHistory(s *probe.Subject, find probe.Finder) {
 	if prompt, ok := losses.Forgotten(s); ok {
+		if losses.Judged.Of(s) {
+			find = probe.Weigh(find, rule.Note)
+		}
 		find(prompt.Near("USERNEEDLE"), "only the last messages reach the prompt: the first "+
 			"question and its answer are lost")
 	}

@@ -24,6 +24,7 @@ var Rules = []*probe.Rule{
 	DeveloperUnheard,
 	HistoryUnwritten,
 	NoChat,
+	ConversationJudged,
 	DefaultBesideOwn,
 	TextContentRefused,
 }

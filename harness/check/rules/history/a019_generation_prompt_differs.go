@@ -6,6 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/losses"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
@@ -70,7 +71,7 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		switch {
 		case !begins && s.Fires("A173") && strings.HasPrefix(bare(turn.Text), bare(prompt.Text)):
 			// the indentation is another rule's
-		case !begins && (isTask(prompt.Text, "USERNEEDLE") || isTask(turn.Text, "ANSWERNEEDLE")):
+		case !begins && (losses.IsTask(prompt.Text, "USERNEEDLE") || losses.IsTask(turn.Text, "ANSWERNEEDLE")):
 			return
 		case !begins && !parts && !asksForOther(prompt.Text, turn.Text):
 			parts = true
@@ -97,14 +98,6 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 				report.Sides("history", turn.Text, "prompt", prompt.Text))
 		}
 	}
-}
-
-// isTask reports whether sentences of the template's own follow the last text of a prompt: the
-// conversation stands in a task, such as that of a model that judges the answers of another one.
-func isTask(prompt, last string) bool {
-	const sentences = 12 // words
-	_, end, _ := strings.Cut(prompt, last)
-	return len(strings.Fields(end)) >= sentences
 }
 
 // bare is a text without its white space.

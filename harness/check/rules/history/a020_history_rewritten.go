@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/losses"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
@@ -37,7 +38,7 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		if at >= strings.LastIndex(last.Text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only the end of the turn changes
 		}
-		if isTask(then.Text, "SECONDNEEDLE") {
+		if losses.IsTask(then.Text, "SECONDNEEDLE") {
 			return // which depends on who spoke last
 		}
 		find := find
