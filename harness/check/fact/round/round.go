@@ -45,7 +45,7 @@ func Find(t *chattemplate.Template) []Difference {
 		if err != nil {
 			continue // other rules are about it
 		}
-		if d, ok := compare(r, prompt); ok {
+		if d, ok := compare(r, prompt, func() string { return alone(t, r) }); ok {
 			d.In, d.Input = r.Name, in
 			all = append(all, d)
 		}
@@ -63,8 +63,20 @@ func plain(text string, r sent.Rounds) string {
 	return digits.ReplaceAllString(text, "0")
 }
 
-// compare compares the own text of the first two rounds.
-func compare(r sent.Rounds, prompt string) (Difference, bool) {
+// alone is what stands before the first text of a request where nothing else is sent.
+func alone(t *chattemplate.Template, r sent.Rounds) string {
+	prompt, err := t.Render(view.Neutral(r.Request.Without("tools").With("messages",
+		ordered.ArrayOf(r.Request.At("messages").Items()[0]))))
+	before, _, ok := strings.Cut(prompt, r.Rounds[0][0])
+	if err != nil || !ok {
+		return ""
+	}
+	return before
+}
+
+// compare compares the own text of the first two rounds. A header of the first one is what stands
+// there without tools, too: else it may be the end of a list of tools.
+func compare(r sent.Rounds, prompt string, alone func() string) (Difference, bool) {
 	first, at, ok := gaps(prompt, 0, r.Rounds[0], r.Rounds[1][0])
 	if !ok {
 		return Difference{}, false
@@ -78,7 +90,8 @@ func compare(r sent.Rounds, prompt string) (Difference, bool) {
 	}
 	last := len(first) - 1
 	if h := header(prompt, r.Rounds[0][0]); r.Asks && h != "" &&
-		!strings.Contains(first[last].text, h) && len(markup.In(first[last].text)) > 0 {
+		!strings.Contains(first[last].text, h) && len(markup.In(first[last].text)) > 0 &&
+		strings.Contains(alone(), h) {
 		return Difference{Before: r.Rounds[0][last], After: r.Rounds[1][0], First: h,
 			Second: first[last].text, Off: first[last].at}, true
 	}
