@@ -304,25 +304,21 @@ func (t *table) sibling(p *pair) (*pair, bool) {
 // item asks whether the opener of an item, such as a call, begins a line after all else.
 func (t *table) item(p *pair) (*pair, bool) {
 	left, right := p.without.Left, p.without.Right
-	like, n, all := t.others(t.before[right.id()], p, nil)
-	switch {
-	case left.Sort == Text && (right.Kind == conversation.Call ||
-		right.Kind == conversation.Result):
-		return like, all && n > 1
-	case left.Sort == Text:
-		return like, all && n > 1 && slices.ContainsFunc(t.before[right.id()], func(o *pair) bool {
-			return o != p && t.shows(o)
-		})
-	case !left.closes(right):
+	_, n, all := t.others(t.before[right.id()], p, nil)
+	if left.Sort != Text && !left.closes(right) {
 		return nil, false
-	case all && n > 0:
+	}
+	if all && (n > 1 || n == 1 && left.Sort != Text) {
 		for _, o := range t.before[right.id()] {
 			if o != p && t.shows(o) {
 				return o, true
 			}
 		}
 	}
-	like, n, all = t.others(t.after[left.id()], p, nil)
+	if left.Sort == Text {
+		return nil, false
+	}
+	like, n, all := t.others(t.after[left.id()], p, nil)
 	return like, all && n > 0 && t.listed(left)
 }
 
