@@ -436,7 +436,8 @@ func (v *verifier) prompted(turn string) string {
 
 // Why turns mean two things; unclosed and unescaped ones are spelled as no message is.
 const (
-	misplaced = "the text beside calls stands where reasoning does"
+	// Misplaced says that what the model says beside its calls is taken for its reasoning.
+	Misplaced = "the text beside calls stands where reasoning does"
 	unclosed  = "the template opens reasoning before content and does not close it"
 	// Padded says that a turn ends in white space and in nothing else.
 	Padded    = "the white space that ends it may be the template's or the text's own"
@@ -451,13 +452,13 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 		want.Content != "" && got.Reasoning == want.Content && got.Content == ""
 	switch {
 	case swapped && v.writes(s, got, func(other string) bool { return other == turn }):
-		return misplaced
+		return Misplaced
 	case v.unmarked(s, turn, got, want):
 		return "the template writes reasoning as it writes content"
 	case swapped && v.opened(s, turn, got):
 		return unclosed
 	case swapped && len(s.calls) > 0 && v.thinks(turn, got.Reasoning):
-		return misplaced
+		return Misplaced
 	case v.padded(s, turn, got, want):
 		return Padded
 	case s.name == AwkwardStrings && v.unescaped(s, turn):

@@ -1,6 +1,9 @@
 package calls
 
 import (
+	"slices"
+
+	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
@@ -17,5 +20,11 @@ var TextBesideCallLost = &probe.Rule{
 		Fix: "Write the content of a message before its calls, whatever else it has and " +
 			"wherever it stands.",
 	},
-	Find: func(s *probe.Subject, find probe.Finder) { checkBesideCalls(s, find, true) },
+	Find: func(s *probe.Subject, find probe.Finder) {
+		if !slices.ContainsFunc(s.Template.Verify().Shapes, func(shape verify.Shape) bool {
+			return shape.Note == verify.Misplaced // it goes with the reasoning, which is A057's
+		}) {
+			checkBesideCalls(s, find, true)
+		}
+	},
 }
