@@ -6,8 +6,9 @@ import "github.com/goassay/assay/engine/jinja/syntax"
 // set the variables which the condition names, the conditions around those, and so on. A variable
 // has the definitions of its name in all scopes, so that a slice is rather too large.
 type Slice struct {
-	Levels   map[int]int // how many steps each place is away from the condition, by offset
-	Literals []Literal   // the texts and numbers in it, nearest first
+	Levels   map[int]int     // how many steps each place is away from the condition, by offset
+	Literals []Literal       // the texts and numbers in it, nearest first
+	Names    map[string]bool // the variables that it reads
 }
 
 // Literal is a text or a number that stands in a template.
@@ -66,7 +67,7 @@ func (d *decided) parts() []part {
 
 // Slice returns the slice of a decision; an empty one where the template has no such decision.
 func (m *Model) Slice(d Decision) *Slice {
-	out := &Slice{Levels: map[int]int{}}
+	out := &Slice{Levels: map[int]int{}, Names: map[string]bool{}}
 	site := m.site(d)
 	if site == nil {
 		return out
@@ -114,6 +115,7 @@ func (m *Model) Slice(d Decision) *Slice {
 			}
 			switch n := n.(type) {
 			case *syntax.Name:
+				out.Names[n.Name] = true
 				name(n.Name)
 			case *syntax.Attr:
 				if x, ok := n.X.(*syntax.Name); ok {

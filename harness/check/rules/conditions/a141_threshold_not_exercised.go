@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
@@ -56,6 +57,10 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 		var places []probe.Where
 		for _, c := range texts {
 			places = append(places, probe.Offset(c.Off))
+		}
+		find := find
+		if hasVariable(s, texts[0].Off) {
+			find = probe.Weigh(find, rule.Note)
 		}
 		find(probe.Offset(texts[0].Off),
 			"no request that was tried makes the template write this text: read what it is for\n"+
@@ -115,6 +120,19 @@ func unwritten(s *probe.Subject) (all []flow.String) {
 		}
 	}
 	return all
+}
+
+// common are the variables that templates have in common.
+var common = append([]string{"messages", "tools", "add_generation_prompt", "bos_token",
+	"eos_token", "documents", "reasoning_effort"}, caps.ThinkingNames...)
+
+// hasVariable reports whether a variable that this template alone has decides whether a text is
+// written: whoever uses the template knows its values.
+func hasVariable(s *probe.Subject, off int) bool {
+	names := s.Flow().Slice(flow.Decision{Kind: flow.SiteText, Off: off}).Names
+	return slices.ContainsFunc(s.Template.ChatTemplate().Names(), func(name string) bool {
+		return names[name] && !slices.Contains(common, name)
+	})
 }
 
 // isSentence reports whether a text has a phrase in one of its lines.
