@@ -101,12 +101,14 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 			continue
 		}
 		role := messages[at].At("role").Text()
-		if role == "system" { // whoever writes the instructions may write what the template offers
+		switch {
+		case role == "system", // whoever writes the instructions may write what the template offers
+			role == "user" && isSwitch(s, messages, at, around, word):
 			find = probe.Weigh(find, rule.Note)
 		}
 		if !first.Known() {
 			*first = wordAt(s, messages, at, around[0]+word+around[1], func(prompt string) bool {
-				return strings.ReplaceAll(prompt, word, "") == without
+				return strings.ReplaceAll(prompt, strings.TrimSpace(word), "") == without
 			})
 		}
 		find(*first, "the word %q in a message with the role %s changes the "+
@@ -115,8 +117,21 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 	}
 }
 
-// rest is the prompt for a message with a text, the word in it taken out.
+// isSwitch reports whether a word is offered to those who ask: the template takes it out of the
+// message, and writes what stands around it.
+func isSwitch(s *probe.Subject, messages []ordered.Value, at int, around [2]string,
+	word string) bool {
+	out, err := s.Template.ChatTemplate().Render(inputOf(s, changed(messages, at,
+		around[0]+word+around[1])))
+	return err == nil && !strings.Contains(out, word) && around[0]+around[1] != "" &&
+		strings.Contains(out, strings.TrimSpace(around[0])) &&
+		strings.Contains(out, strings.TrimSpace(around[1]))
+}
+
+// rest is the prompt for a message with a text, the word in it taken out; the white space around
+// the word may be cut off.
 func rest(s *probe.Subject, messages []ordered.Value, at int, text, word string) (string, bool) {
+	word = strings.TrimSpace(word)
 	out, err := s.Template.ChatTemplate().Render(inputOf(s, changed(messages, at, text)))
 	if err != nil {
 		return "error: " + strings.ReplaceAll(probe.FirstLine(err), word, ""), true
