@@ -149,6 +149,48 @@ func errf(c class, format string, args ...any) error {
 	return &raised{c, fmt.Sprintf(format, args...)}
 }
 
+// thrown is an error on its way out of a built-in. Built-ins raise by panic, as those of Python do;
+// [caught] makes errors of it for the interpreter, which returns them.
+type thrown struct{ err error }
+
+// raise raises an error, if there is one.
+func raise(err error) {
+	if err != nil {
+		panic(thrown{err})
+	}
+}
+
+// must returns a result, or raises the error that came instead.
+func must[T any](v T, err error) T {
+	raise(err)
+	return v
+}
+
+// must2 is must for a result and whether there is one.
+func must2[T any](v T, ok bool, err error) (T, bool) {
+	raise(err)
+	return v, ok
+}
+
+// caught is deferred where errors that are raised become ones that are returned.
+func caught(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case thrown:
+		*err = r.err
+	case *raised:
+		*err = r
+	default:
+		panic(r)
+	}
+}
+
+// attempt calls a function that may raise, and returns what it raises.
+func attempt[T any](f func() T) (v T, err error) {
+	defer caught(&err)
+	return f(), nil
+}
+
 // isClass reports whether err is an exception of one of the classes.
 func isClass(err error, classes ...class) bool {
 	r, ok := err.(*raised)
@@ -176,7 +218,7 @@ type builtin struct {
 	mutates  uint8
 	property bool                // an attribute: reading it calls run
 	attrs    map[string]*builtin // of a function that is a class: its class methods
-	run      func(c *call) (Value, error)
+	run      func(c *call) Value
 }
 
 // kwarg is a keyword argument.
@@ -223,10 +265,16 @@ func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Val
 	if err := c.bind(b, args, kwargs); err != nil {
 		return Value{}, err
 	}
-	v, err := b.run(c)
+	v, err := c.run()
 	c.args, c.kwargs = nil, nil
 	e.calls = append(e.calls, c)
 	return v, err
+}
+
+// run runs the function, and returns what it raises.
+func (c *call) run() (v Value, err error) {
+	defer caught(&err)
+	return c.fn.run(c), nil
 }
 
 func (c *call) bind(b *builtin, args []Value, kwargs []kwarg) error {

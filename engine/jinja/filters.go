@@ -35,26 +35,26 @@ func init() {
 }
 
 // soft is jinja2's soft_str: strings as they are, markup included, everything else as str gives it.
-func soft(e *eval, v Value) (Value, error) { return str(e, v) }
+func soft(e *eval, v Value) Value { return must(str(e, v)) }
 
 // flag is the truth of an optional argument; missing is def.
-func (c *call) flag(i int, def bool) (bool, error) {
+func (c *call) flag(i int, def bool) bool {
 	if !c.given(i) {
-		return def, nil
+		return def
 	}
-	return truth(c.eval, c.args[i])
+	return must(truth(c.eval, c.args[i]))
 }
 
 // named finds a filter or test by a value that names it.
-func named(e *eval, table map[string]*builtin, what string, name Value) (*builtin, error) {
+func named(e *eval, table map[string]*builtin, what string, name Value) *builtin {
 	if name.isString() {
 		if b := table[name.text()]; b != nil {
-			return b, nil
+			return b
 		}
-	} else if err := checkHashable(name); err != nil {
-		return nil, err
+	} else {
+		raise(checkHashable(name))
 	}
-	return nil, errf(TemplateRuntimeError, "No %s named %s.", what, reprText(e, name))
+	panic(errf(TemplateRuntimeError, "No %s named %s.", what, reprText(e, name)))
 }
 
 // getter looks attributes up as map, sort and others do: the parts of "a.b.0" one after the other,
@@ -90,12 +90,9 @@ func attributeParts(attribute Value) []Value {
 	return parts
 }
 
-func (g *getter) get(v Value) (Value, error) {
-	var err error
+func (g *getter) get(v Value) Value {
 	for _, part := range g.parts {
-		if v, err = getitem(g.e, v, part); err != nil {
-			return Value{}, err
-		}
+		v = must(getitem(g.e, v, part))
 		if v.isUndefined() && !g.def.isNone() {
 			v = g.def
 		}
@@ -103,23 +100,21 @@ func (g *getter) get(v Value) (Value, error) {
 	if g.fold {
 		return foldString(g.e, v)
 	}
-	return v, nil
+	return v
 }
 
 // foldString is jinja2's ignore_case.
-func foldString(e *eval, v Value) (Value, error) {
+func foldString(e *eval, v Value) Value {
 	if !v.isString() {
-		return v, nil
+		return v
 	}
-	if err := e.step(scanSteps(v)); err != nil {
-		return Value{}, err
-	}
+	raise(e.step(scanSteps(v)))
 	text := v.text()
 	folded := lowerCase(text)
 	if folded == text {
-		return v, nil
+		return v
 	}
-	return derived(v, folded), e.charge(len(folded))
+	return must(derived(v, folded), e.charge(len(folded)))
 }
 
 // HasFilter reports whether the language has a filter of a name.

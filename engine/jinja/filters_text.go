@@ -9,11 +9,8 @@ import (
 
 // onText returns a filter that calls the string method of the same name on the value's text.
 func onText(name string, params string) entryOf {
-	return entryOf{name, params, func(c *call) (Value, error) {
-		v, err := soft(c.eval, c.recv)
-		if err != nil {
-			return Value{}, err
-		}
+	return entryOf{name, params, func(c *call) Value {
+		v := soft(c.eval, c.recv)
 		c.recv = v
 		return methodTables[v.kind][name].run(c)
 	}}
@@ -23,30 +20,20 @@ var textFilters = []entryOf{
 	onText("capitalize", ""),
 	onText("lower", ""),
 	onText("upper", ""),
-	{"center", "width?", func(c *call) (Value, error) {
-		v, err := soft(c.eval, c.recv)
-		if err != nil {
-			return Value{}, err
-		}
-		return c.invoke(methodTables[v.kind]["center"], v, []Value{c.arg(0, intValue(80))}, nil)
+	{"center", "width?", func(c *call) Value {
+		v := soft(c.eval, c.recv)
+		return must(c.invoke(methodTables[v.kind]["center"], v, []Value{c.arg(0, intValue(80))}, nil))
 	}},
-	{"escape", "/", func(c *call) (Value, error) { return escape(c.eval, c.recv) }},
-	{"forceescape", "", func(c *call) (Value, error) {
-		v, err := plain(c.eval, c.recv)
-		if err != nil {
-			return Value{}, err
-		}
-		return escape(c.eval, v)
+	{"escape", "/", func(c *call) Value { return must(escape(c.eval, c.recv)) }},
+	{"forceescape", "", func(c *call) Value {
+		return must(escape(c.eval, must(plain(c.eval, c.recv))))
 	}},
-	{"format", "* **", func(c *call) (Value, error) {
+	{"format", "* **", func(c *call) Value {
 		if len(c.args) > 0 && len(c.kwargs) > 0 {
-			return Value{}, errf(FilterArgumentError, "can't handle positional and keyword "+
-				"arguments at the same time")
+			panic(errf(FilterArgumentError, "can't handle positional and keyword "+
+				"arguments at the same time"))
 		}
-		v, err := soft(c.eval, c.recv)
-		if err != nil {
-			return Value{}, err
-		}
+		v := soft(c.eval, c.recv)
 		args := c.tuple(slices.Clone(c.args)...)
 		if len(c.kwargs) > 0 {
 			d := c.dict(len(c.kwargs))
@@ -60,35 +47,23 @@ var textFilters = []entryOf{
 	{"indent", "width? first? blank?", filterIndent},
 	{"pprint", "", filterPprint},
 	{"replace", "old new count?", filterReplace},
-	{"safe", "", func(c *call) (Value, error) {
-		v, err := str(c.eval, c.recv)
+	{"safe", "", func(c *call) Value {
+		v := soft(c.eval, c.recv)
 		v.kind = Markup
-		return v, err
+		return v
 	}},
-	{"string", "/", func(c *call) (Value, error) { return soft(c.eval, c.recv) }},
-	{"striptags", "", func(c *call) (Value, error) {
-		v, err := str(c.eval, c.recv)
-		if err != nil {
-			return Value{}, err
-		}
-		return stripTags(c.eval, v)
-	}},
+	{"string", "/", func(c *call) Value { return soft(c.eval, c.recv) }},
+	{"striptags", "", func(c *call) Value { return stripTags(c.eval, soft(c.eval, c.recv)) }},
 	{"title", "", filterTitle},
-	{"trim", "chars?", func(c *call) (Value, error) {
-		v, err := soft(c.eval, c.recv)
-		if err != nil {
-			return Value{}, err
-		}
-		return c.invoke(methodTables[v.kind]["strip"], v, []Value{c.arg(0, noneValue())}, nil)
+	{"trim", "chars?", func(c *call) Value {
+		v := soft(c.eval, c.recv)
+		return must(c.invoke(methodTables[v.kind]["strip"], v, []Value{c.arg(0, noneValue())}, nil))
 	}},
 	{"truncate", "length? killwords? end? leeway?", filterTruncate},
 	{"urlencode", "", filterURLEncode},
 	{"urlize", "trim_url_limit? nofollow? target? rel? extra_schemes?", filterURLize},
-	{"wordcount", "", func(c *call) (Value, error) {
-		v, err := soft(c.eval, c.recv)
-		if err != nil {
-			return Value{}, err
-		}
+	{"wordcount", "", func(c *call) Value {
+		v := soft(c.eval, c.recv)
 		count, inside := 0, false
 		for _, r := range v.text() {
 			if word := isWord(r); word != inside {
@@ -97,40 +72,31 @@ var textFilters = []entryOf{
 				}
 			}
 		}
-		return c.computed(intValue(count)), c.step(scanSteps(v))
+		return must(c.computed(intValue(count)), c.step(scanSteps(v)))
 	}},
 	{"wordwrap", "width? break_long_words? wrapstring? break_on_hyphens?", filterWordwrap},
 	{"xmlattr", "autospace?", filterXMLAttr},
 }
 
-func filterIndent(c *call) (Value, error) {
+func filterIndent(c *call) Value {
 	e, v := c.eval, c.recv
 	width := c.arg(0, intValue(4))
 	if !width.isString() {
-		var err error
-		if width, err = mul(e, stringValue(" "), width); err != nil {
-			return Value{}, err
-		}
+		width = must(mul(e, stringValue(" "), width))
 		width.prov = nil
 	}
 	if !v.isString() {
 		if v.kind == Undefined {
-			return Value{}, undefinedError(v)
+			panic(undefinedError(v))
 		}
 		if v.kind == List {
-			return Value{}, errf(AttributeError, "'list' object has no attribute 'splitlines'")
+			panic(errf(AttributeError, "'list' object has no attribute 'splitlines'"))
 		}
-		return Value{}, errf(TypeError, "unsupported operand type(s) for "+
-			"+=: '%s' and 'str'", typeName(v))
+		panic(errf(TypeError, "unsupported operand type(s) for "+
+			"+=: '%s' and 'str'", typeName(v)))
 	}
-	first, err := c.flag(1, false)
-	if err != nil {
-		return Value{}, err
-	}
-	blank, err := c.flag(2, false)
-	if err != nil {
-		return Value{}, err
-	}
+	first := c.flag(1, false)
+	blank := c.flag(2, false)
 	s := v.text()
 	b := e.builder(len(s) + 64)
 	if first {
@@ -142,9 +108,7 @@ func filterIndent(c *call) (Value, error) {
 		if line > 0 {
 			b.lit("\n")
 			if blank || i > at {
-				if err := e.charge(int(width.num)); err != nil {
-					return Value{}, err
-				}
+				raise(e.charge(int(width.num)))
 				b.str(width)
 			}
 		}
@@ -157,17 +121,14 @@ func filterIndent(c *call) (Value, error) {
 	}
 	out := b.value()
 	out.kind = v.kind
-	return out, e.charge(len(s))
+	return must(out, e.charge(len(s)))
 }
 
-func filterReplace(c *call) (Value, error) {
+func filterReplace(c *call) Value {
 	e := c.eval
 	n := -1
 	if count := c.arg(2, noneValue()); !count.isNone() {
-		var err error
-		if n, err = toInt(count); err != nil {
-			return Value{}, err
-		}
+		n = must(toInt(count))
 	}
 	v, old, new := c.recv, c.args[0], c.args[1]
 	convert := plain
@@ -178,35 +139,21 @@ func filterReplace(c *call) (Value, error) {
 			convert = escape
 		}
 	}
-	var err error
-	if v, err = convert(e, v); err != nil {
-		return Value{}, err
-	}
-	if old, err = convert(e, old); err != nil {
-		return Value{}, err
-	}
-	if new, err = convert(e, new); err != nil {
-		return Value{}, err
-	}
-	out, err := replace(e, v, old, new, n)
+	v, old, new = must(convert(e, v)), must(convert(e, old)), must(convert(e, new))
+	out := replace(e, v, old, new, n)
 	if markup {
 		out.kind = Markup
 	}
-	return out, err
+	return out
 }
 
 // filterTitle puts the first character of every word in upper case, and the others in lower case. A
 // word begins after white space, a hyphen or an opening bracket.
-func filterTitle(c *call) (Value, error) {
-	v, err := plain(c.eval, c.recv)
-	if err != nil {
-		return Value{}, err
-	}
+func filterTitle(c *call) Value {
+	v := must(plain(c.eval, c.recv))
 	begins := func(r rune) bool { return isSpace(r) || strings.ContainsRune("-({[<", r) }
 	s := v.text()
-	if err := c.charge(len(s)); err != nil {
-		return Value{}, err
-	}
+	raise(c.charge(len(s)))
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		r, n := decodeRune(s[i:])
@@ -227,73 +174,50 @@ func filterTitle(c *call) (Value, error) {
 		out = append(out, lowerCase(s[i+n:end])...)
 		i = end
 	}
-	return derived(v, string(out)), nil
+	return derived(v, string(out))
 }
 
-func filterTruncate(c *call) (Value, error) {
+func filterTruncate(c *call) Value {
 	e, v := c.eval, c.recv
 	size, end, leeway := c.arg(0, intValue(255)), c.arg(2, stringValue("...")),
 		c.arg(3, noneValue())
-	kill, err := c.flag(1, false)
-	if err != nil {
-		return Value{}, err
-	}
+	kill := c.flag(1, false)
 	if leeway.isNone() {
 		leeway = intValue(5)
 	}
-	tail, err := length(e, end)
-	if err != nil {
-		return Value{}, err
+	tail := must(length(e, end))
+	if !must(order(e, ">=", size, intValue(tail))) {
+		panic(errf(AssertionError, "expected length >= %d, got %s", tail,
+			reprText(e, size)))
 	}
-	if ok, err := order(e, ">=", size, intValue(tail)); err != nil {
-		return Value{}, err
-	} else if !ok {
-		return Value{}, errf(AssertionError, "expected length >= %d, got %s", tail,
-			reprText(e, size))
+	if !must(order(e, ">=", leeway, intValue(0))) {
+		panic(errf(AssertionError, "expected leeway >= 0, got %s", reprText(e, leeway)))
 	}
-	if ok, err := order(e, ">=", leeway, intValue(0)); err != nil {
-		return Value{}, err
-	} else if !ok {
-		return Value{}, errf(AssertionError, "expected leeway >= 0, got %s", reprText(e, leeway))
+	n := must(length(e, v))
+	if must(order(e, "<=", intValue(n), must(add(e, size, leeway)))) {
+		return v
 	}
-	n, err := length(e, v)
-	if err != nil {
-		return Value{}, err
-	}
-	most, err := add(e, size, leeway)
-	if err != nil {
-		return Value{}, err
-	}
-	if short, err := order(e, "<=", intValue(n), most); short || err != nil {
-		return v, err
-	}
-	cut, err := sub(e, size, intValue(tail))
-	if err != nil {
-		return Value{}, err
-	}
-	head, err := getslice(e, v, Value{}, cut, Value{})
-	if err != nil {
-		return Value{}, err
-	}
+	cut := must(sub(e, size, intValue(tail)))
+	head := must(getslice(e, v, Value{}, cut, Value{}))
 	if !kill {
 		if !head.isString() {
-			return Value{}, errf(AttributeError, "'%s' object has no attribute 'rsplit'",
-				typeName(head))
+			panic(errf(AttributeError, "'%s' object has no attribute 'rsplit'",
+				typeName(head)))
 		}
 		if i := strings.LastIndexByte(head.text(), ' '); i >= 0 {
 			head = head.substr(0, i)
 		}
 	}
-	return add(e, head, end)
+	return must(add(e, head, end))
 }
 
 // stripTags removes comments and tags, joins the words with single spaces, and resolves entities.
-func stripTags(e *eval, v Value) (Value, error) {
+func stripTags(e *eval, v Value) Value {
 	s := removeBetween(removeBetween(v.text(), "<!--", "-->"), "<", ">")
 	words := strings.Join(strings.FieldsFunc(s, isSpace), " ")
 	out := derived(v, html.UnescapeString(words))
 	out.kind = String
-	return out, e.charge(int(v.num))
+	return must(out, e.charge(int(v.num)))
 }
 
 // removeBetween removes everything from each opener to the next closer.
@@ -315,53 +239,39 @@ func removeBetween(s, open, closer string) string {
 	return b.String()
 }
 
-func unescapeValue(e *eval, v Value) (Value, error) {
+func unescapeValue(e *eval, v Value) Value {
 	out := derived(v, html.UnescapeString(v.text()))
 	out.kind = String
-	return out, e.charge(int(v.num))
+	return must(out, e.charge(int(v.num)))
 }
 
-func filterURLEncode(c *call) (Value, error) {
+func filterURLEncode(c *call) Value {
 	e := c.eval
 	b := e.builder(64)
 	if c.recv.isString() || !isIterable(e, c.recv) {
-		err := quoteURL(e, &b, c.recv, false)
-		return b.value(), err
+		quoteURL(e, &b, c.recv, false)
+		return b.value()
 	}
 	src := c.recv
 	if src.kind == Dict {
 		src = viewValue(c.eval, src, viewItems)
 	}
-	it, err := iterate(e, src)
-	if err != nil {
-		return Value{}, err
-	}
-	for first := true; ; first = false {
-		item, ok, err := it.next(e)
-		if err != nil {
-			return Value{}, err
-		}
-		if !ok {
-			return b.value(), nil
-		}
+	for item := range e.each(src) {
 		pair, err := collect(e, item)
 		if err != nil {
-			return Value{}, errf(TypeError, "cannot unpack non-iterable %s object", typeName(item))
+			panic(errf(TypeError, "cannot unpack non-iterable %s object", typeName(item)))
 		}
 		if len(pair) != 2 {
-			return Value{}, errf(ValueError, "expected 2 values to unpack, got %d", len(pair))
+			panic(errf(ValueError, "expected 2 values to unpack, got %d", len(pair)))
 		}
-		if !first {
+		if len(b.buf) > 0 {
 			b.lit("&")
 		}
-		if err := quoteURL(e, &b, pair[0], true); err != nil {
-			return Value{}, err
-		}
+		quoteURL(e, &b, pair[0], true)
 		b.lit("=")
-		if err := quoteURL(e, &b, pair[1], true); err != nil {
-			return Value{}, err
-		}
+		quoteURL(e, &b, pair[1], true)
 	}
+	return b.value()
 }
 
 func isIterable(e *eval, v Value) bool {
@@ -371,11 +281,8 @@ func isIterable(e *eval, v Value) bool {
 
 // quoteURL appends v percent-encoded; in query strings a slash is encoded too, and a space is a
 // plus sign.
-func quoteURL(e *eval, b *builder, v Value, query bool) error {
-	v, err := str(e, v)
-	if err != nil {
-		return err
-	}
+func quoteURL(e *eval, b *builder, v Value, query bool) {
+	v = must(str(e, v))
 	start := len(b.buf)
 	b.encode(v, URL, func(dst []byte, s string) []byte {
 		for i := range len(s) {
@@ -391,7 +298,7 @@ func quoteURL(e *eval, b *builder, v Value, query bool) error {
 		}
 		return dst
 	})
-	return e.charge(len(b.buf) - start)
+	raise(e.charge(len(b.buf) - start))
 }
 
 // Here [\pL\pN_] is Python's \w, \p{Nd} its \d, and a dot its \S, since words hold no white space.
@@ -406,50 +313,35 @@ var (
 	schemePattern = regexp.MustCompile(`^([\pL\pN_.+-]{2,}:(/){0,2})$`)
 )
 
-func filterURLize(c *call) (Value, error) {
+func filterURLize(c *call) Value {
 	e := c.eval
-	v, err := escape(e, c.recv)
-	if err != nil {
-		return Value{}, err
-	}
+	v := must(escape(e, c.recv))
 	limit := c.arg(0, noneValue())
 	rels := []string{"noopener"}
-	if nofollow, err := c.flag(1, false); err != nil {
-		return Value{}, err
-	} else if nofollow {
+	if c.flag(1, false) {
 		rels = append(rels, "nofollow")
 	}
 	if rel := c.arg(3, noneValue()); rel.isString() {
 		rels = append(rels, strings.FieldsFunc(rel.text(), isSpace)...)
-	} else if on, err := truth(e, rel); on || err != nil {
-		return Value{}, errf(AttributeError, "'%s' object has no attribute 'split'", typeName(rel))
+	} else if must(truth(e, rel)) {
+		panic(errf(AttributeError, "'%s' object has no attribute 'split'", typeName(rel)))
 	}
 	slices.Sort(rels)
 	attrs := ` rel="` + string(appendEscaped(nil, strings.Join(slices.Compact(rels), " "))) + `"`
 	target := c.arg(2, noneValue())
-	if on, err := truth(e, target); err != nil {
-		return Value{}, err
-	} else if on {
-		text, err := escape(e, target)
-		if err != nil {
-			return Value{}, err
-		}
-		attrs += ` target="` + text.text() + `"`
+	if must(truth(e, target)) {
+		attrs += ` target="` + must(escape(e, target)).text() + `"`
 	}
 	var schemes []string
 	if extra := c.arg(4, noneValue()); !extra.isNone() {
-		items, err := collect(e, extra)
-		if err != nil {
-			return Value{}, err
-		}
-		for _, item := range items {
+		for _, item := range must(collect(e, extra)) {
 			if !item.isString() {
-				return Value{}, errf(TypeError, "expected string or bytes-like "+
-					"object, got '%s'", typeName(item))
+				panic(errf(TypeError, "expected string or bytes-like "+
+					"object, got '%s'", typeName(item)))
 			}
 			if !schemePattern.MatchString(item.text()) {
-				return Value{}, errf(FilterArgumentError, "%s is not a valid "+
-					"URI scheme prefix.", quoteExcerpt(item.text()))
+				panic(errf(FilterArgumentError, "%s is not a valid "+
+					"URI scheme prefix.", quoteExcerpt(item.text())))
 			}
 			schemes = append(schemes, item.text())
 		}
@@ -465,12 +357,8 @@ func filterURLize(c *call) (Value, error) {
 			end = len(s)
 		}
 		if end > 0 {
-			if err := e.step(1); err != nil {
-				return Value{}, err
-			}
-			if err := linkWord(e, &b, s[:end], attrs, limit, schemes); err != nil {
-				return Value{}, err
-			}
+			raise(e.step(1))
+			linkWord(e, &b, s[:end], attrs, limit, schemes)
 		}
 		s = s[end:]
 	}
@@ -478,13 +366,13 @@ func filterURLize(c *call) (Value, error) {
 	if out.kind = String; e.autoescape {
 		out.kind = Markup
 	}
-	return out, e.charge(b.Len())
+	return must(out, e.charge(b.Len()))
 }
 
 // linkWord writes a word, as a link if it is an address. Unless limit is None, it is the number of
 // characters after which the address that is shown is cut.
 func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
-	schemes []string) error {
+	schemes []string) {
 	head := headPattern.FindString(word)
 	middle := word[len(head):]
 	tail := tailPattern.FindString(middle)
@@ -504,15 +392,9 @@ func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
 	case httpPattern.MatchString(middle):
 		shown := middle
 		if !limit.isNone() {
-			long, err := order(e, ">", intValue(runeCount(middle)), limit)
-			if err != nil {
-				return err
-			}
+			long := must(order(e, ">", intValue(runeCount(middle)), limit))
 			if long {
-				cut, err := getslice(e, stringValue(middle), Value{}, limit, Value{})
-				if err != nil {
-					return err
-				}
+				cut := must(getslice(e, stringValue(middle), Value{}, limit, Value{}))
 				shown = cut.text() + "..."
 			}
 		}
@@ -534,21 +416,17 @@ func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
 		}
 	}
 	b.WriteString(head + middle + tail)
-	return nil
 }
 
-func filterXMLAttr(c *call) (Value, error) {
+func filterXMLAttr(c *call) Value {
 	e := c.eval
-	autospace, err := c.flag(0, true)
-	if err != nil {
-		return Value{}, err
-	}
+	autospace := c.flag(0, true)
 	if c.recv.kind == Undefined {
-		return Value{}, undefinedError(c.recv)
+		panic(undefinedError(c.recv))
 	}
 	if c.recv.kind != Dict {
-		return Value{}, errf(AttributeError, "'%s' object has no attribute 'items'",
-			typeName(c.recv))
+		panic(errf(AttributeError, "'%s' object has no attribute 'items'",
+			typeName(c.recv)))
 	}
 	b := e.builder(64)
 	for _, entry := range c.recv.dict().all() {
@@ -556,20 +434,15 @@ func filterXMLAttr(c *call) (Value, error) {
 			continue
 		}
 		if !entry.key.isString() {
-			return Value{}, errf(TypeError, "expected string or bytes-like "+
-				"object, got '%s'", typeName(entry.key))
+			panic(errf(TypeError, "expected string or bytes-like "+
+				"object, got '%s'", typeName(entry.key)))
 		}
 		if strings.ContainsAny(entry.key.text(), " \t\n\r\f\v/>=") {
-			return Value{}, errf(ValueError, "Invalid character in attribute name: %s", quoteExcerpt(entry.key.text()))
+			panic(errf(ValueError, "Invalid character in attribute name: %s",
+				quoteExcerpt(entry.key.text())))
 		}
-		key, err := escape(e, entry.key)
-		if err != nil {
-			return Value{}, err
-		}
-		value, err := escape(e, entry.value)
-		if err != nil {
-			return Value{}, err
-		}
+		key := must(escape(e, entry.key))
+		value := must(escape(e, entry.value))
 		if len(b.buf) > 0 || autospace {
 			b.lit(" ")
 		}
@@ -582,50 +455,37 @@ func filterXMLAttr(c *call) (Value, error) {
 	if e.autoescape {
 		out.kind = Markup
 	}
-	return out, e.charge(len(b.buf))
+	return must(out, e.charge(len(b.buf)))
 }
 
-func filterWordwrap(c *call) (Value, error) {
+func filterWordwrap(c *call) Value {
 	e, v := c.eval, c.recv
 	if v.kind == Undefined {
-		return Value{}, undefinedError(v)
+		panic(undefinedError(v))
 	}
 	if !v.isString() {
-		return Value{}, errf(AttributeError, "'%s' object has no attribute 'splitlines'", typeName(v))
+		panic(errf(AttributeError, "'%s' object has no attribute 'splitlines'", typeName(v)))
 	}
-	breakLong, err := c.flag(1, true)
-	if err != nil {
-		return Value{}, err
-	}
+	breakLong := c.flag(1, true)
 	sep := c.arg(2, noneValue())
 	if sep.isNone() {
 		sep = stringValue("\n")
 	}
 	if sep.kind == Undefined {
-		return Value{}, undefinedError(sep)
+		panic(undefinedError(sep))
 	}
 	if !sep.isString() {
-		return Value{}, errf(AttributeError, "'%s' object has no attribute 'join'", typeName(sep))
+		panic(errf(AttributeError, "'%s' object has no attribute 'join'", typeName(sep)))
 	}
-	hyphens, err := c.flag(3, true)
-	if err != nil {
-		return Value{}, err
-	}
+	hyphens := c.flag(3, true)
 	// each byte may be a piece, and a line, of its own
-	if err := e.step(len(v.text())); err != nil {
-		return Value{}, err
-	}
-	paragraphs, err := splitLines(e, v, false)
-	if err != nil {
-		return Value{}, err
-	}
+	raise(e.step(len(v.text())))
+	paragraphs := splitLines(e, v, false)
 	width := 0
 	if len(paragraphs.items()) > 0 {
-		if width, err = toInt(c.arg(0, intValue(79))); err != nil {
-			return Value{}, err
-		}
+		width = must(toInt(c.arg(0, intValue(79))))
 		if width <= 0 {
-			return Value{}, errf(ValueError, "invalid width %d (must be > 0)", width)
+			panic(errf(ValueError, "invalid width %d (must be > 0)", width))
 		}
 	}
 	b := e.builder(len(v.text()) + 64)
@@ -643,7 +503,7 @@ func filterWordwrap(c *call) (Value, error) {
 	}
 	out := b.value()
 	out.kind = sep.kind
-	return out, e.charge(len(b.buf))
+	return must(out, e.charge(len(b.buf)))
 }
 
 // wrapper is Python's textwrap.TextWrapper with tabs and white space kept.

@@ -26,7 +26,7 @@ type spec struct {
 // maxWidth bounds widths and precisions in formats, in characters.
 const maxWidth = 1 << 24
 
-func parseSpec(text, typeName string) (spec, error) {
+func parseSpec(text, typeName string) spec {
 	f := spec{text: text, width: -1, precision: -1}
 	s := text
 	isAlign := func(c byte) bool { return c == '<' || c == '>' || c == '=' || c == '^' }
@@ -44,23 +44,23 @@ func parseSpec(text, typeName string) (spec, error) {
 		}
 		return false
 	}
-	number := func(what string) (int, error) {
+	number := func(what string) int {
 		i := 0
 		for i < len(s) && isDigit(s[i]) {
 			i++
 		}
 		if i == 0 {
-			return -1, nil
+			return -1
 		}
 		n, err := strconv.Atoi(s[:i])
 		s = s[i:]
 		if err != nil || n > math.MaxInt32 {
-			return 0, errf(ValueError, "Too many decimal digits in format string")
+			panic(errf(ValueError, "Too many decimal digits in format string"))
 		}
 		if n > maxWidth {
-			return 0, errf(LimitError, "a format %s of more than %d", what, maxWidth)
+			panic(errf(LimitError, "a format %s of more than %d", what, maxWidth))
 		}
-		return n, nil
+		return n
 	}
 	if s != "" && (s[0] == '+' || s[0] == '-' || s[0] == ' ') {
 		f.sign, s = s[0], s[1:]
@@ -73,45 +73,39 @@ func parseSpec(text, typeName string) (spec, error) {
 			f.align, f.zero = '=', true
 		}
 	}
-	var err error
-	if f.width, err = number("width"); err != nil {
-		return f, err
-	}
+	f.width = number("width")
 	if take(',') {
 		f.group = ','
 	}
 	if take('_') {
 		if f.group != 0 {
-			return f, errf(ValueError, "Cannot specify both ',' and '_'.")
+			panic(errf(ValueError, "Cannot specify both ',' and '_'."))
 		}
 		f.group = '_'
 	}
 	if s != "" && s[0] == ',' {
 		if f.group == '_' {
-			return f, errf(ValueError, "Cannot specify both ',' and '_'.")
+			panic(errf(ValueError, "Cannot specify both ',' and '_'."))
 		}
-		return f, errf(ValueError, "Cannot specify ',' with ','.")
+		panic(errf(ValueError, "Cannot specify ',' with ','."))
 	}
 	if take('.') {
-		if f.precision, err = number("precision"); err != nil {
-			return f, err
-		}
-		if f.precision < 0 {
-			return f, errf(ValueError, "Format specifier missing precision")
+		if f.precision = number("precision"); f.precision < 0 {
+			panic(errf(ValueError, "Format specifier missing precision"))
 		}
 	}
 	if len(s) > 1 {
-		return f, errf(ValueError, "Invalid format specifier '%s' for "+
-			"object of type '%s'", text, typeName)
+		panic(errf(ValueError, "Invalid format specifier '%s' for "+
+			"object of type '%s'", text, typeName))
 	}
 	if s != "" {
 		f.kind = s[0]
 	}
 	if f.group != 0 && f.kind != 0 && !strings.ContainsRune("deEfFgG%", rune(f.kind)) &&
 		!(f.group == '_' && strings.ContainsRune("boxX", rune(f.kind))) {
-		return f, errf(ValueError, "Cannot specify '%c' with '%c'.", f.group, f.kind)
+		panic(errf(ValueError, "Cannot specify '%c' with '%c'.", f.group, f.kind))
 	}
-	return f, nil
+	return f
 }
 
 func (f *spec) unknown(typeName string) error {
@@ -119,65 +113,53 @@ func (f *spec) unknown(typeName string) error {
 }
 
 // format appends Python's format(v, text).
-func (b *builder) format(e *eval, v Value, text string) error {
+func (b *builder) format(e *eval, v Value, text string) {
 	if text == "" {
-		return b.print(e, v)
+		raise(b.print(e, v))
+		return
 	}
 	switch {
 	case v.isString():
-		return b.formatString(e, v, text)
+		b.formatString(e, v, text)
+		return
 	case !v.isNumber():
-		return errf(TypeError, "unsupported format string passed to %s.__format__", typeName(v))
+		panic(errf(TypeError, "unsupported format string passed to %s.__format__", typeName(v)))
 	}
-	f, err := parseSpec(text, typeName(v))
-	if err != nil {
-		return err
-	}
-	if err := e.charge(max(f.width, 0) + max(f.precision, 0)); err != nil {
-		return err
-	}
+	f := parseSpec(text, typeName(v))
+	raise(e.charge(max(f.width, 0) + max(f.precision, 0)))
 	start := len(b.buf)
 	var out string
 	switch {
 	case v.kind == Float:
-		out, err = f.float(v.float(), "float")
+		out = f.float(v.float(), "float")
 	case f.kind == 0 || strings.IndexByte("bcdnoxX", f.kind) >= 0:
-		out, err = f.integer(v)
+		out = f.integer(v)
 	case strings.IndexByte("eEfFgG%", f.kind) >= 0:
-		var x float64
-		if x, err = toFloat(v); err == nil {
-			out, err = f.float(x, typeName(v))
-		}
+		out = f.float(must(toFloat(v)), typeName(v))
 	default:
-		err = f.unknown(typeName(v))
-	}
-	if err != nil {
-		return err
+		raise(f.unknown(typeName(v)))
 	}
 	b.buf = append(b.buf, out...)
 	b.mark(start, leaf(v, Python))
-	return nil
 }
 
-func (b *builder) formatString(e *eval, v Value, text string) error {
-	f, err := parseSpec(text, typeName(v))
+func (b *builder) formatString(e *eval, v Value, text string) {
+	f := parseSpec(text, typeName(v))
 	switch {
-	case err != nil:
-		return err
 	case f.kind != 0 && f.kind != 's':
-		return f.unknown("str")
+		raise(f.unknown("str"))
 	case f.sign == ' ':
-		return errf(ValueError, "Space not allowed in string format specifier")
+		panic(errf(ValueError, "Space not allowed in string format specifier"))
 	case f.sign != 0:
-		return errf(ValueError, "Sign not allowed in string format specifier")
+		panic(errf(ValueError, "Sign not allowed in string format specifier"))
 	case f.coerce:
-		return errf(ValueError, "Negative zero coercion (z) not allowed in string format specifier")
+		panic(errf(ValueError, "Negative zero coercion (z) not allowed in string format specifier"))
 	case f.alt:
-		return errf(ValueError, "Alternate form (#) not allowed in string format specifier")
+		panic(errf(ValueError, "Alternate form (#) not allowed in string format specifier"))
 	case f.group != 0:
-		return errf(ValueError, "Cannot specify '%c' with 's'.", f.group)
+		panic(errf(ValueError, "Cannot specify '%c' with 's'.", f.group))
 	case f.align == '=' && !f.zero:
-		return errf(ValueError, "'=' alignment not allowed in string format specifier")
+		panic(errf(ValueError, "'=' alignment not allowed in string format specifier"))
 	}
 	if f.align == '=' {
 		f.align = '<'
@@ -185,14 +167,11 @@ func (b *builder) formatString(e *eval, v Value, text string) error {
 	if f.precision >= 0 && f.precision < runeCount(v.text()) {
 		v = v.substr(0, byteOffset(v.text(), f.precision))
 	}
-	if err := e.charge(max(f.width, 0)); err != nil {
-		return err
-	}
+	raise(e.charge(max(f.width, 0)))
 	left, right := f.padding(runeCount(v.text()), '<')
 	b.lit(left)
 	b.str(v)
 	b.lit(right)
-	return nil
 }
 
 // padding returns the fill around a text of n characters.
@@ -260,36 +239,33 @@ func group(digits string, sep byte, size, least int) string {
 	return string(out)
 }
 
-func (f *spec) integer(v Value) (string, error) {
+func (f *spec) integer(v Value) string {
 	if f.precision >= 0 {
-		return "", errf(ValueError, "Precision not allowed in integer format specifier")
+		panic(errf(ValueError, "Precision not allowed in integer format specifier"))
 	}
 	if f.coerce {
-		return "", errf(ValueError, "Negative zero coercion (z) not allowed in format specifier "+
-			"with integer format code")
+		panic(errf(ValueError, "Negative zero coercion (z) not allowed in format specifier "+
+			"with integer format code"))
 	}
 	x := bigInt(v)
 	if f.kind == 'c' {
 		switch {
 		case f.sign != 0:
-			return "", errf(ValueError, "Sign not allowed with integer format specifier 'c'")
+			panic(errf(ValueError, "Sign not allowed with integer format specifier 'c'"))
 		case f.alt:
-			return "", errf(ValueError, "Alternate form (#) not allowed with integer "+
-				"format specifier 'c'")
+			panic(errf(ValueError, "Alternate form (#) not allowed with integer "+
+				"format specifier 'c'"))
 		case !x.IsInt64() || x.Int64() < 0 || x.Int64() > 0x10FFFF:
-			return "", errf(OverflowError, "%%c arg not in range(0x110000)")
+			panic(errf(OverflowError, "%%c arg not in range(0x110000)"))
 		}
 		left, right := f.padding(1, '<')
-		return left + string(appendRune(nil, rune(x.Int64()))) + right, nil
+		return left + string(appendRune(nil, rune(x.Int64()))) + right
 	}
-	prefix, digits, err := f.digits(x)
-	if err != nil {
-		return "", err
-	}
-	return f.number(x.Sign() < 0, prefix, digits, ""), nil
+	prefix, digits := f.digits(x)
+	return f.number(x.Sign() < 0, prefix, digits, "")
 }
 
-func (f *spec) float(x float64, typeName string) (string, error) {
+func (f *spec) float(x float64, typeName string) string {
 	kind, precision := f.kind, f.precision
 	percent := ""
 	switch kind {
@@ -305,7 +281,7 @@ func (f *spec) float(x float64, typeName string) (string, error) {
 		x *= 100
 	case 'e', 'E', 'f', 'F', 'g', 'G':
 	default:
-		return "", f.unknown(typeName)
+		raise(f.unknown(typeName))
 	}
 	if precision < 0 {
 		precision = 6
@@ -323,9 +299,9 @@ func (f *spec) float(x float64, typeName string) (string, error) {
 	if i == 0 { // inf and nan have no digits to group
 		plain := *f
 		plain.group = 0
-		return plain.number(negative, "", text, percent), nil
+		return plain.number(negative, "", text, percent)
 	}
-	return f.number(negative, "", text[:i], text[i:]+percent), nil
+	return f.number(negative, "", text[:i], text[i:]+percent)
 }
 
 // formatFloat writes a float as C's printf does, for the kinds e, E, f, F, g and G; 'r' is repr,
@@ -397,26 +373,24 @@ type formatter struct {
 
 // formatBraces is str.format, or str.format_map where mapping is given. v's kind reports whether
 // markup is made.
-func formatBraces(e *eval, v Value, args []Value, kwargs []kwarg, mapping Value) (Value, error) {
+func formatBraces(e *eval, v Value, args []Value, kwargs []kwarg, mapping Value) Value {
 	f := formatter{e: e, markup: v.kind == Markup, args: args, kwargs: kwargs, lookup: mapping}
 	b := e.builder(len(v.text()) + 16)
 	v.kind = String
-	if err := f.run(&b, v, 2); err != nil {
-		return Value{}, err
-	}
-	return b.value(), e.charge(len(b.buf))
+	f.run(&b, v, 2)
+	return must(b.value(), e.charge(len(b.buf)))
 }
 
-func (f *formatter) run(b *builder, v Value, depth int) error {
+func (f *formatter) run(b *builder, v Value, depth int) {
 	if depth < 0 {
-		return errf(ValueError, "Max string recursion exceeded")
+		panic(errf(ValueError, "Max string recursion exceeded"))
 	}
 	s := v.text()
 	for i := 0; i < len(s); {
 		n := strings.IndexAny(s[i:], "{}")
 		if n < 0 {
 			b.sub(v, i, len(s))
-			return nil
+			return
 		}
 		n += i
 		b.sub(v, i, n)
@@ -424,25 +398,19 @@ func (f *formatter) run(b *builder, v Value, depth int) error {
 		i = n + 1
 		switch {
 		case c == '}' && (i == len(s) || s[i] != '}'):
-			return errf(ValueError, "Single '}' encountered in format string")
+			panic(errf(ValueError, "Single '}' encountered in format string"))
 		case i == len(s):
-			return errf(ValueError, "Single '{' encountered in format string")
+			panic(errf(ValueError, "Single '{' encountered in format string"))
 		case s[i] == c:
 			b.sub(v, n, i)
 			i++
 			continue
 		}
-		field, err := parseField(s[i:])
-		if err != nil {
-			return err
-		}
+		field := parseField(s[i:])
 		specValue := v.substr(i+field.specAt, i+field.specAt+len(field.spec))
 		i += field.size
-		if err := f.field(b, field, specValue, depth); err != nil {
-			return err
-		}
+		f.field(b, field, specValue, depth)
 	}
-	return nil
 }
 
 // field is one replacement field.
@@ -455,7 +423,7 @@ type field struct {
 }
 
 // parseField reads the text after an opening brace.
-func parseField(s string) (field, error) {
+func parseField(s string) field {
 	var f field
 	i := 0
 	c := byte(0)
@@ -465,7 +433,7 @@ scan:
 		i++
 		switch c {
 		case '{':
-			return f, errf(ValueError, "unexpected '{' in field name")
+			panic(errf(ValueError, "unexpected '{' in field name"))
 		case '[':
 			for i < len(s) && s[i] != ']' {
 				i++
@@ -475,16 +443,16 @@ scan:
 		}
 	}
 	if c != '}' && c != ':' && c != '!' {
-		return f, errf(ValueError, "expected '}' before end of string")
+		panic(errf(ValueError, "expected '}' before end of string"))
 	}
 	f.name = s[:i-1]
 	if c == '}' {
 		f.specAt, f.size = i, i
-		return f, nil
+		return f
 	}
 	if c == '!' {
 		if i == len(s) {
-			return f, errf(ValueError, "end of string while looking for conversion specifier")
+			panic(errf(ValueError, "end of string while looking for conversion specifier"))
 		}
 		n := runeSize(s[i:])
 		f.conversion = s[i : i+n]
@@ -494,10 +462,10 @@ scan:
 			i++
 			if c == '}' {
 				f.specAt, f.size = i, i
-				return f, nil
+				return f
 			}
 			if c != ':' {
-				return f, errf(ValueError, "expected ':' after conversion specifier")
+				panic(errf(ValueError, "expected ':' after conversion specifier"))
 			}
 		}
 	}
@@ -509,80 +477,67 @@ scan:
 		case '}':
 			if depth--; depth == 0 {
 				f.spec, f.size = s[f.specAt:i], i+1
-				return f, nil
+				return f
 			}
 		}
 	}
-	return f, errf(ValueError, "unmatched '{' in format spec")
+	panic(errf(ValueError, "unmatched '{' in format spec"))
 }
 
-func (f *formatter) field(b *builder, fd field, specValue Value, depth int) error {
+func (f *formatter) field(b *builder, fd field, specValue Value, depth int) {
 	e := f.e
 	name := fd.name
 	switch {
 	case name == "":
 		if f.auto < 0 {
-			return errf(ValueError, "cannot switch from manual field specification to automatic "+
-				"field numbering")
+			panic(errf(ValueError, "cannot switch from manual field specification to automatic "+
+				"field numbering"))
 		}
 		name = strconv.Itoa(f.auto)
 		f.auto++
 	case allRunes(name, isDigitRune):
 		if f.auto > 0 {
-			return errf(ValueError, "cannot switch from manual field specification to automatic "+
-				"field numbering")
+			panic(errf(ValueError, "cannot switch from manual field specification to automatic "+
+				"field numbering"))
 		}
 		f.auto = -1
 	}
-	v, err := f.value(name)
-	if err != nil {
-		return err
-	}
+	v := f.value(name)
 	switch fd.conversion {
 	case "":
 	case "s":
-		v, err = str(e, v)
+		v = must(str(e, v))
 	case "r":
-		v, err = repr(e, v)
+		v = must(repr(e, v))
 	case "a":
-		v, err = ascii(e, v)
+		v = ascii(e, v)
 	default:
-		return errf(ValueError, "Unknown conversion specifier %s", fd.conversion)
-	}
-	if err != nil {
-		return err
+		panic(errf(ValueError, "Unknown conversion specifier %s", fd.conversion))
 	}
 	text := builder{}
-	if err := f.run(&text, specValue, depth-1); err != nil {
-		return err
-	}
+	f.run(&text, specValue, depth-1)
 	format := string(text.buf)
 	if !f.markup {
-		return b.format(e, v, format)
+		b.format(e, v, format)
+		return
 	}
 	if v.kind == Markup {
 		if format != "" {
-			return errf(ValueError, "Unsupported format specification for Markup.")
+			panic(errf(ValueError, "Unsupported format specification for Markup."))
 		}
 		b.str(v)
-		return nil
+		return
 	}
 	inner := e.builder(16)
-	if err := inner.format(e, v, format); err != nil {
-		return err
-	}
-	if v, err = escape(e, inner.value()); err != nil {
-		return err
-	}
-	b.str(v)
-	return nil
+	inner.format(e, v, format)
+	b.str(must(escape(e, inner.value())))
 }
 
 // ascii is Python's ascii(v).
-func ascii(e *eval, v Value) (Value, error) {
-	v, err := repr(e, v)
-	if err != nil || isASCII(v.text()) {
-		return v, err
+func ascii(e *eval, v Value) Value {
+	v = must(repr(e, v))
+	if isASCII(v.text()) {
+		return v
 	}
 	b := e.builder(int(v.num))
 	b.encode(v, Python, func(dst []byte, s string) []byte {
@@ -597,106 +552,100 @@ func ascii(e *eval, v Value) (Value, error) {
 		}
 		return dst
 	})
-	return b.value(), nil
+	return b.value()
 }
 
 // value looks a field's name up: an argument, then attributes and items of it.
-func (f *formatter) value(name string) (Value, error) {
+func (f *formatter) value(name string) Value {
 	end := strings.IndexAny(name, ".[")
 	if end < 0 {
 		end = len(name)
 	}
-	v, err := f.argument(name[:end])
-	for rest := name[end:]; err == nil && rest != ""; {
+	v := f.argument(name[:end])
+	for rest := name[end:]; rest != ""; {
 		if rest[0] == '.' {
 			end := strings.IndexAny(rest[1:], ".[") + 1
 			if end == 0 {
 				end = len(rest)
 			}
 			if end == 1 {
-				return v, errf(ValueError, "Empty attribute in format string")
+				panic(errf(ValueError, "Empty attribute in format string"))
 			}
-			v, err = getattr(f.e, v, newAttr(rest[1:end]))
+			v = must(getattr(f.e, v, newAttr(rest[1:end])))
 			rest = rest[end:]
 			continue
 		}
 		if rest[0] != '[' {
-			return v, errf(ValueError, "Only '.' or '[' may follow ']' in format field specifier")
+			panic(errf(ValueError, "Only '.' or '[' may follow ']' in format field specifier"))
 		}
 		end := strings.IndexByte(rest, ']')
 		if end < 0 {
-			return v, errf(ValueError, "Missing ']' in format string")
+			panic(errf(ValueError, "Missing ']' in format string"))
 		}
 		if end == 1 {
-			return v, errf(ValueError, "Empty attribute in format string")
+			panic(errf(ValueError, "Empty attribute in format string"))
 		}
 		key := stringValue(rest[1:end])
-		if i, ok, ierr := fieldIndex(rest[1:end]); ierr != nil {
-			return v, ierr
-		} else if ok {
+		if i, ok := fieldIndex(rest[1:end]); ok {
 			key = intValue(i)
 		}
-		v, err = getitem(f.e, v, key)
+		v = must(getitem(f.e, v, key))
 		rest = rest[end+1:]
 	}
-	return v, err
+	return v
 }
 
 // fieldIndex reads a name made of digits.
-func fieldIndex(s string) (int, bool, error) {
+func fieldIndex(s string) (int, bool) {
 	for i := range len(s) {
 		if !isDigit(s[i]) {
-			return 0, false, nil
+			return 0, false
 		}
 	}
 	if s == "" {
-		return 0, false, nil
+		return 0, false
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, false, errf(ValueError, "Too many decimal digits in format string")
+		panic(errf(ValueError, "Too many decimal digits in format string"))
 	}
-	return n, true, nil
+	return n, true
 }
 
-func (f *formatter) argument(name string) (Value, error) {
-	i, ok, err := fieldIndex(name)
-	if err != nil {
-		return Value{}, err
-	}
+func (f *formatter) argument(name string) Value {
+	i, ok := fieldIndex(name)
 	if ok {
 		if i >= len(f.args) {
-			return Value{}, errf(IndexError, "Replacement index %d out of range for "+
-				"positional args tuple", i)
+			panic(errf(IndexError, "Replacement index %d out of range for "+
+				"positional args tuple", i))
 		}
-		return f.args[i], nil
+		return f.args[i]
 	}
 	if !f.lookup.isMissing() {
 		return mappingItem(f.e, f.lookup, stringValue(name))
 	}
 	for _, k := range f.kwargs {
 		if k.name == name {
-			return k.value, nil
+			return k.value
 		}
 	}
-	return Value{}, errf(KeyError, "%s", quoteExcerpt(name))
+	panic(errf(KeyError, "%s", quoteExcerpt(name)))
 }
 
 // mappingItem is Python's m[key] with its errors.
-func mappingItem(e *eval, m, key Value) (Value, error) {
-	v, ok, err := subscript(e, m, key)
-	if ok || err != nil {
-		return v, err
+func mappingItem(e *eval, m, key Value) Value {
+	if v, ok := must2(subscript(e, m, key)); ok {
+		return v
 	}
 	if m.kind == Dict {
-		return v, errf(KeyError, "%s", reprText(e, key))
+		panic(errf(KeyError, "%s", reprText(e, key)))
 	}
-	return v, errf(TypeError, "'%s' object cannot be indexed by %s", typeName(m), typeName(key))
+	panic(errf(TypeError, "'%s' object cannot be indexed by %s", typeName(m), typeName(key)))
 }
 
 // formatPercent is printf-style formatting, str % args; with markup on the left its arguments are
 // escaped.
-func formatPercent(e *eval, v, args Value) (Value, error) {
+func formatPercent(e *eval, v, args Value) Value {
 	p := percent{e: e, markup: v.kind == Markup}
 	switch args.kind {
 	case Tuple:
@@ -710,17 +659,15 @@ func formatPercent(e *eval, v, args Value) (Value, error) {
 		p.source = args
 	}
 	b := e.builder(len(v.text()) + 16)
-	if err := p.run(&b, v); err != nil {
-		return Value{}, err
-	}
+	p.run(&b, v)
 	if p.next < len(p.args) && !p.mapping {
-		return Value{}, errf(TypeError, "not all arguments converted during string formatting")
+		panic(errf(TypeError, "not all arguments converted during string formatting"))
 	}
 	out := b.value()
 	if p.markup {
 		out.kind = Markup
 	}
-	return out, e.charge(len(b.buf))
+	return must(out, e.charge(len(b.buf)))
 }
 
 // percent is the state of printf-style formatting.
@@ -733,45 +680,40 @@ type percent struct {
 	source  Value
 }
 
-func (p *percent) take() (Value, error) {
+func (p *percent) take() Value {
 	if p.next >= len(p.args) {
-		return Value{}, errf(TypeError, "not enough arguments for format string")
+		panic(errf(TypeError, "not enough arguments for format string"))
 	}
 	p.next++
-	return p.args[p.next-1], nil
+	return p.args[p.next-1]
 }
 
-func (p *percent) run(b *builder, v Value) error {
+func (p *percent) run(b *builder, v Value) {
 	s := v.text()
 	for i := 0; i < len(s); {
 		n := strings.IndexByte(s[i:], '%')
 		if n < 0 {
 			b.sub(v, i, len(s))
-			return nil
+			return
 		}
 		b.sub(v, i, i+n)
 		i += n + 1
-		next, err := p.conversion(b, s, i)
-		if err != nil {
-			return err
-		}
-		i = next
+		i = p.conversion(b, s, i)
 	}
-	return nil
 }
 
 // conversion does one conversion; i is after its percent sign. It returns the offset after the
 // conversion.
-func (p *percent) conversion(b *builder, s string, i int) (int, error) {
+func (p *percent) conversion(b *builder, s string, i int) int {
 	f := spec{width: -1, precision: -1}
 	var value Value
 	if i < len(s) && s[i] == '%' {
 		b.lit("%")
-		return i + 1, nil
+		return i + 1
 	}
 	if i < len(s) && s[i] == '(' {
 		if !p.mapping {
-			return 0, errf(TypeError, "format requires a mapping")
+			panic(errf(TypeError, "format requires a mapping"))
 		}
 		start, depth := i+1, 1
 		for i++; i < len(s) && depth > 0; i++ {
@@ -783,12 +725,9 @@ func (p *percent) conversion(b *builder, s string, i int) (int, error) {
 			}
 		}
 		if depth > 0 {
-			return 0, errf(ValueError, "incomplete format key")
+			panic(errf(ValueError, "incomplete format key"))
 		}
-		var err error
-		if value, err = mappingItem(p.e, p.source, stringValue(s[start:i-1])); err != nil {
-			return 0, err
-		}
+		value = mappingItem(p.e, p.source, stringValue(s[start:i-1]))
 		p.args, p.next = []Value{value}, 0
 	}
 	left := false
@@ -811,54 +750,45 @@ flags:
 			break flags
 		}
 	}
-	number := func(what string) (int, error) {
+	number := func(what string) int {
 		if i < len(s) && s[i] == '*' {
 			i++
-			v, err := p.take()
-			if err != nil {
-				return 0, err
-			}
+			v := p.take()
 			if !v.isInteger() || p.markup { // the wrapper of markup's arguments is no integer
-				return 0, errf(TypeError, "* wants int")
+				panic(errf(TypeError, "* wants int"))
 			}
 			if v.kind == BigInt {
-				return 0, errf(OverflowError, "Python int too large to convert to C int")
+				panic(errf(OverflowError, "Python int too large to convert to C int"))
 			}
 			if v.int() > maxWidth {
-				return 0, errf(LimitError, "a format %s of more than %d", what, maxWidth)
+				panic(errf(LimitError, "a format %s of more than %d", what, maxWidth))
 			}
-			return int(max(v.int(), -maxWidth)), nil
+			return int(max(v.int(), -maxWidth))
 		}
 		n := 0
 		for ; i < len(s) && isDigit(s[i]); i++ {
 			if n = n*10 + int(s[i]-'0'); n > math.MaxInt32 {
-				return 0, errf(ValueError, "%s too big", what)
+				panic(errf(ValueError, "%s too big", what))
 			}
 		}
 		if n > maxWidth {
-			return 0, errf(LimitError, "a format %s of more than %d", what, maxWidth)
+			panic(errf(LimitError, "a format %s of more than %d", what, maxWidth))
 		}
-		return n, nil
+		return n
 	}
-	var err error
-	if f.width, err = number("width"); err != nil {
-		return 0, err
-	}
+	f.width = number("width")
 	if f.width < 0 {
 		left, f.width = true, -f.width
 	}
 	if i < len(s) && s[i] == '.' {
 		i++
-		if f.precision, err = number("precision"); err != nil {
-			return 0, err
-		}
-		f.precision = max(f.precision, 0)
+		f.precision = max(number("precision"), 0)
 	}
 	if i < len(s) && (s[i] == 'h' || s[i] == 'l' || s[i] == 'L') {
 		i++
 	}
 	if i >= len(s) {
-		return 0, errf(ValueError, "incomplete format")
+		panic(errf(ValueError, "incomplete format"))
 	}
 	f.kind = s[i]
 	if f.zero && !left {
@@ -867,40 +797,29 @@ flags:
 	if left {
 		f.align = '<'
 	}
-	if err := p.e.charge(f.width + max(f.precision, 0)); err != nil {
-		return 0, err
-	}
-	if value, err = p.take(); err != nil {
-		return 0, err
-	}
+	raise(p.e.charge(f.width + max(f.precision, 0)))
+	value = p.take()
 	if strings.IndexByte("sraciduoxXeEfFgG", f.kind) < 0 {
 		r, _ := decodeRune(s[i:])
-		return 0, errf(ValueError, "unsupported format character '%s' "+
-			"(0x%x) at index %d", string(appendRune(nil, r)), r, runeCount(s[:i]))
+		panic(errf(ValueError, "unsupported format character '%s' "+
+			"(0x%x) at index %d", string(appendRune(nil, r)), r, runeCount(s[:i])))
 	}
-	return i + 1, p.convert(b, f, value)
+	p.convert(b, f, value)
+	return i + 1
 }
 
-func (p *percent) convert(b *builder, f spec, v Value) error {
+func (p *percent) convert(b *builder, f spec, v Value) {
 	e := p.e
 	start := len(b.buf)
 	out := ""
 	switch f.kind {
 	case 's', 'r', 'a', 'c':
-		return p.convertText(b, f, v)
+		p.convertText(b, f, v)
+		return
 	case 'd', 'i', 'u', 'o', 'x', 'X':
-		n, err := p.integer(f.kind, v)
-		if err != nil {
-			return err
-		}
-		if out, err = f.printfInteger(n); err != nil {
-			return err
-		}
+		out = f.printfInteger(p.integer(f.kind, v))
 	default:
-		x, err := p.float(v)
-		if err != nil {
-			return err
-		}
+		x := p.float(v)
 		precision := f.precision
 		if precision < 0 {
 			precision = 6
@@ -910,44 +829,40 @@ func (p *percent) convert(b *builder, f spec, v Value) error {
 	}
 	b.buf = append(b.buf, out...)
 	b.mark(start, leaf(v, Python))
-	return e.charge(len(out))
+	raise(e.charge(len(out)))
 }
 
-func (p *percent) convertText(b *builder, f spec, v Value) error {
+func (p *percent) convertText(b *builder, f spec, v Value) {
 	e := p.e
-	var err error
 	switch f.kind {
 	case 's':
 		if p.markup {
-			v, err = escape(e, v)
+			v = must(escape(e, v))
 		} else {
-			v, err = str(e, v)
+			v = must(str(e, v))
 		}
 	case 'r', 'a':
 		if f.kind == 'r' || p.markup { // ascii of the escaping helper is its repr
-			v, err = repr(e, v)
+			v = must(repr(e, v))
 		} else {
-			v, err = ascii(e, v)
+			v = ascii(e, v)
 		}
-		if p.markup && err == nil {
-			v, err = escape(e, v)
+		if p.markup {
+			v = must(escape(e, v))
 		}
 	case 'c':
 		switch {
 		case p.markup:
-			return errf(TypeError, "%%c requires int or char")
+			panic(errf(TypeError, "%%c requires int or char"))
 		case v.isString() && runeCount(v.text()) == 1:
 		case v.kind == BigInt || v.isInteger() && (v.int() < 0 || v.int() > 0x10FFFF):
-			return errf(OverflowError, "%%c arg not in range(0x110000)")
+			panic(errf(OverflowError, "%%c arg not in range(0x110000)"))
 		case v.isInteger():
 			v = stringValue(string(appendRune(nil, rune(v.int()))))
 		default:
-			return errf(TypeError, "%%c requires int or char")
+			panic(errf(TypeError, "%%c requires int or char"))
 		}
 		f.precision = -1
-	}
-	if err != nil {
-		return err
 	}
 	if f.precision >= 0 && f.precision < runeCount(v.text()) {
 		v = v.substr(0, byteOffset(v.text(), f.precision))
@@ -960,60 +875,59 @@ func (p *percent) convertText(b *builder, f spec, v Value) error {
 	b.lit(left)
 	b.str(v)
 	b.lit(right)
-	return nil
 }
 
 // integer converts the argument of an integer conversion.
-func (p *percent) integer(kind byte, v Value) (Value, error) {
+func (p *percent) integer(kind byte, v Value) Value {
 	hex := kind == 'o' || kind == 'x' || kind == 'X'
 	switch {
 	case v.isInteger() && !(hex && p.markup):
-		return v, nil
+		return v
 	case hex:
-		return Value{}, errf(TypeError, "%%%c format: an integer is "+
-			"required, not %s", kind, typeName(v))
+		panic(errf(TypeError, "%%%c format: an integer is "+
+			"required, not %s", kind, typeName(v)))
 	case v.kind == Float:
 		return truncate(v.float())
 	case v.kind == Undefined:
-		return Value{}, undefinedError(v)
+		panic(undefinedError(v))
 	case p.markup && v.isString():
-		return parseInt(v.text(), 10)
+		return must(parseInt(v.text(), 10))
 	}
-	return Value{}, errf(TypeError, "%%%c format: a real number is "+
-		"required, not %s", kind, typeName(v))
+	panic(errf(TypeError, "%%%c format: a real number is "+
+		"required, not %s", kind, typeName(v)))
 }
 
 // truncate is Python's int(f).
-func truncate(f float64) (Value, error) {
+func truncate(f float64) Value {
 	if math.IsInf(f, 0) {
-		return Value{}, errf(OverflowError, "cannot convert float infinity to integer")
+		panic(errf(OverflowError, "cannot convert float infinity to integer"))
 	}
 	if math.IsNaN(f) {
-		return Value{}, errf(ValueError, "cannot convert float NaN to integer")
+		panic(errf(ValueError, "cannot convert float NaN to integer"))
 	}
 	if math.Abs(f) < 1<<62 {
-		return int64Value(int64(f)), nil
+		return int64Value(int64(f))
 	}
 	n, _ := big.NewFloat(f).Int(nil)
-	return bigValue(n), nil
+	return bigValue(n)
 }
 
 // float converts the argument of a floating-point conversion.
-func (p *percent) float(v Value) (float64, error) {
+func (p *percent) float(v Value) float64 {
 	switch {
 	case p.markup && v.isString():
-		return parseFloat(v.text())
+		return must(parseFloat(v.text()))
 	case v.isNumber():
-		return toFloat(v)
+		return must(toFloat(v))
 	case v.kind == Undefined:
-		return 0, undefinedError(v)
+		panic(undefinedError(v))
 	}
-	return 0, errf(TypeError, "must be real number, not %s", typeName(v))
+	panic(errf(TypeError, "must be real number, not %s", typeName(v)))
 }
 
 // digits returns an integer's digits in the base of the conversion, without sign, and the prefix
 // that the alternate form writes before them.
-func (f *spec) digits(x *big.Int) (prefix, digits string, err error) {
+func (f *spec) digits(x *big.Int) (prefix, digits string) {
 	base := 10
 	switch f.kind {
 	case 'b':
@@ -1027,25 +941,21 @@ func (f *spec) digits(x *big.Int) (prefix, digits string, err error) {
 		prefix = ""
 	}
 	if base == 10 {
-		text, err := bigText(Value{kind: BigInt, ref: ptr(x)})
-		return prefix, strings.TrimPrefix(text, "-"), err
+		return prefix, strings.TrimPrefix(bigText(Value{kind: BigInt, ref: ptr(x)}), "-")
 	}
 	if digits = new(big.Int).Abs(x).Text(base); f.kind == 'X' {
 		digits = strings.ToUpper(digits)
 	}
-	return prefix, digits, nil
+	return prefix, digits
 }
 
 // printfInteger writes an integer for d, i, u, o, x and X, where a precision is a least number of
 // digits.
-func (f *spec) printfInteger(v Value) (string, error) {
+func (f *spec) printfInteger(v Value) string {
 	x := bigInt(v)
-	prefix, digits, err := f.digits(x)
-	if err != nil {
-		return "", err
-	}
+	prefix, digits := f.digits(x)
 	if n := f.precision - len(digits); n > 0 {
 		digits = strings.Repeat("0", n) + digits
 	}
-	return f.number(x.Sign() < 0, prefix, digits, ""), nil
+	return f.number(x.Sign() < 0, prefix, digits, "")
 }

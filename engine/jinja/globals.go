@@ -25,48 +25,41 @@ func initGlobals() {
 	}
 	for _, t := range []entryOf{
 		{"range", "/ start stop? step?", makeRange},
-		{"dict", "/ other? **", func(c *call) (Value, error) {
+		{"dict", "/ other? **", func(c *call) Value {
 			d := c.dict(len(c.kwargs))
-			err := updateDict(c, d)
-			return dictValue(d), err
+			updateDict(c, d)
+			return dictValue(d)
 		}},
 		{"lipsum", "n? html? min? max?", lipsum},
-		{"cycler", "*", func(c *call) (Value, error) {
+		{"cycler", "*", func(c *call) Value {
 			if len(c.args) == 0 {
-				return Value{}, errf(RuntimeError, "at least one item has to be provided")
+				panic(errf(RuntimeError, "at least one item has to be provided"))
 			}
-			return objectValue(&cycler{items: slices.Clone(c.args)}), nil
+			return objectValue(&cycler{items: slices.Clone(c.args)})
 		}},
-		{"joiner", "sep?", func(c *call) (Value, error) {
-			return objectValue(&joiner{sep: c.arg(0, stringValue(", "))}), nil
+		{"joiner", "sep?", func(c *call) Value {
+			return objectValue(&joiner{sep: c.arg(0, stringValue(", "))})
 		}},
-		{"namespace", "/ other? **", func(c *call) (Value, error) {
+		{"namespace", "/ other? **", func(c *call) Value {
 			n := c.namespaces.One()
 			n.attrs.entries = c.entries.Take(len(c.kwargs))[:0]
-			err := updateDict(c, &n.attrs)
-			return Value{kind: Namespace, ref: ptr(n)}, err
+			updateDict(c, &n.attrs)
+			return Value{kind: Namespace, ref: ptr(n)}
 		}},
-		{"raise_exception", "message", func(c *call) (Value, error) {
-			text, err := str(c.eval, c.args[0])
-			if err != nil {
-				return Value{}, err
-			}
-			return Value{}, errf(TemplateError, "%s", text.text())
+		{"raise_exception", "message", func(c *call) Value {
+			panic(errf(TemplateError, "%s", must(str(c.eval, c.args[0])).text()))
 		}},
-		{"strftime_now", "format", func(c *call) (Value, error) {
+		{"strftime_now", "format", func(c *call) Value {
 			if !c.args[0].isString() {
-				return Value{}, errf(TypeError, "strftime() argument 1 "+
-					"must be str, not %s", typeName(c.args[0]))
+				panic(errf(TypeError, "strftime() argument 1 "+
+					"must be str, not %s", typeName(c.args[0])))
 			}
 			if c.now == nil {
-				return Value{}, errf(RuntimeError, "strftime_now has no clock: none was "+
-					"given to this render")
+				panic(errf(RuntimeError, "strftime_now has no clock: none was "+
+					"given to this render"))
 			}
-			text, err := strftime(c.eval, c.now(), c.args[0].text())
-			if err != nil {
-				return Value{}, err
-			}
-			return c.computed(stringValue(text)), c.charge(len(text))
+			text := strftime(c.eval, c.now(), c.args[0].text())
+			return must(c.computed(stringValue(text)), c.charge(len(text)))
 		}},
 	} {
 		b := t.builtin()
@@ -81,44 +74,35 @@ func initGlobals() {
 	}
 }
 
-func makeRange(c *call) (Value, error) {
+func makeRange(c *call) Value {
 	for _, v := range c.args {
 		if v.kind == BigInt {
-			return Value{}, errf(OverflowError, "Range too big. The sandbox blocks ranges larger "+
-				"than MAX_RANGE (%d).", maxRange)
+			panic(errf(OverflowError, "Range too big. The sandbox blocks ranges larger "+
+				"than MAX_RANGE (%d).", maxRange))
 		}
 	}
-	n, err := toInt(c.args[0])
-	if err != nil {
-		return Value{}, err
-	}
+	n := must(toInt(c.args[0]))
 	r := rangeObject{0, int64(n), 1}
 	if c.given(1) {
-		stop, err := toInt(c.args[1])
-		if err != nil {
-			return Value{}, err
-		}
+		stop := must(toInt(c.args[1]))
 		r.start, r.stop = int64(n), int64(stop)
 	}
 	if c.given(2) {
-		step, err := toInt(c.args[2])
-		if err != nil {
-			return Value{}, err
-		}
+		step := must(toInt(c.args[2]))
 		r.step = int64(step)
 		if step == 0 {
-			return Value{}, errf(ValueError, "range() arg 3 must not be zero")
+			panic(errf(ValueError, "range() arg 3 must not be zero"))
 		}
 	}
 	if uint64(r.len()) > maxRange {
-		return Value{}, errf(OverflowError, "Range too big. The sandbox blocks ranges larger "+
-			"than MAX_RANGE (%d).", maxRange)
+		panic(errf(OverflowError, "Range too big. The sandbox blocks ranges larger "+
+			"than MAX_RANGE (%d).", maxRange))
 	}
-	return rangeValue(r.start, r.stop, r.step), nil
+	return rangeValue(r.start, r.stop, r.step)
 }
 
 // method is a bound function of an object.
-func method(name string, run func(c *call) (Value, error)) Value {
+func method(name string, run func(c *call) Value) Value {
 	return functionValue(&function{builtin: &builtin{name: name, run: run}})
 }
 
@@ -140,15 +124,15 @@ func (cy *cycler) attr(e *eval, name string) (Value, bool) {
 	case "pos":
 		return intValue(cy.pos), true
 	case "next":
-		return method(name, func(*call) (Value, error) {
+		return method(name, func(*call) Value {
 			v := cy.items[cy.pos]
 			cy.pos = (cy.pos + 1) % len(cy.items)
-			return v, nil
+			return v
 		}), true
 	case "reset":
-		return method(name, func(*call) (Value, error) {
+		return method(name, func(*call) Value {
 			cy.pos = 0
-			return noneValue(), nil
+			return noneValue()
 		}), true
 	}
 	return Value{}, false
@@ -209,43 +193,29 @@ const lipsumWords = "a ac accumsan ad adipiscing aenean aliquam aliquet amet ant
 
 // lipsum writes n paragraphs of between min and max-1 words of filler text, drawn with the render's
 // seed.
-func lipsum(c *call) (Value, error) {
-	n, err := toInt(c.arg(0, intValue(5)))
-	if err != nil {
-		return Value{}, err
-	}
-	asHTML, err := c.flag(1, true)
-	if err != nil {
-		return Value{}, err
-	}
-	low, err := toInt(c.arg(2, intValue(20)))
-	if err != nil {
-		return Value{}, err
-	}
-	high, err := toInt(c.arg(3, intValue(100)))
-	if err != nil {
-		return Value{}, err
-	}
+func lipsum(c *call) Value {
+	n := must(toInt(c.arg(0, intValue(5))))
+	asHTML := c.flag(1, true)
+	low := must(toInt(c.arg(2, intValue(20))))
+	high := must(toInt(c.arg(3, intValue(100))))
 	words := strings.Fields(lipsumWords)
 	var paragraphs []string
 	for range n {
 		if low >= high {
-			return Value{}, errf(ValueError, "empty range for "+
-				"randrange() (%d, %d, %d)", low, high, high-low)
+			panic(errf(ValueError, "empty range for "+
+				"randrange() (%d, %d, %d)", low, high, high-low))
 		}
 		count := low + c.rand.IntN(high-low)
-		if err := c.chargeProduct(max(count, 1), 16); err != nil {
-			return Value{}, err
-		}
+		raise(c.chargeProduct(max(count, 1), 16))
 		paragraphs = append(paragraphs, paragraph(c.eval, words, count))
 	}
 	if !asHTML {
-		return stringValue(strings.Join(paragraphs, "\n\n")), nil
+		return stringValue(strings.Join(paragraphs, "\n\n"))
 	}
 	for i, p := range paragraphs {
 		paragraphs[i] = "<p>" + p + "</p>"
 	}
-	return markupValue(strings.Join(paragraphs, "\n")), nil
+	return markupValue(strings.Join(paragraphs, "\n"))
 }
 
 func paragraph(e *eval, words []string, count int) string {

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"iter"
 	"math/bits"
 	"unicode/utf8"
 )
@@ -122,12 +123,29 @@ func (g *generator) advance(e *eval) (Value, bool, error) {
 	if err := e.enter(); err != nil { // generators of generators nest
 		return Value{}, false, err
 	}
-	v, ok, err := g.next(e)
+	v, ok, err := g.pull(e)
 	e.leave()
-	if !ok || err != nil {
-		g.done = true
+	g.done = !ok
+	return v, ok, err
+}
+
+// pull returns the next item, and what raises instead.
+func (g *generator) pull(e *eval) (v Value, ok bool, err error) {
+	defer caught(&err)
+	v, ok = g.next(e)
+	return v, ok, nil
+}
+
+// each iterates over a value in a built-in; errors are raised.
+func (e *eval) each(v Value) iter.Seq[Value] {
+	it := must(iterate(e, v))
+	return func(yield func(Value) bool) {
+		for {
+			if item, ok := must2(it.next(e)); !ok || !yield(item) {
+				return
+			}
+		}
 	}
-	return v, ok && err == nil, err
 }
 
 // collect returns the items of an iterable, for reading only.

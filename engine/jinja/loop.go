@@ -409,24 +409,21 @@ func (x *loopExpr) eval(f *frame) (Value, error) {
 	return v, f.at(err, x.pos)
 }
 
-var loopCycle = &builtin{name: "cycle", varargs: true, run: func(c *call) (Value, error) {
+var loopCycle = &builtin{name: "cycle", varargs: true, run: func(c *call) Value {
 	if len(c.args) == 0 {
-		return Value{}, errf(TypeError, "no items for cycling given")
+		panic(errf(TypeError, "no items for cycling given"))
 	}
-	return c.args[c.recv.object().(*loopContext).index0%len(c.args)], nil
+	return c.args[c.recv.object().(*loopContext).index0%len(c.args)]
 }}
 
-var loopChanged = &builtin{name: "changed", varargs: true, run: func(c *call) (Value, error) {
+var loopChanged = &builtin{name: "changed", varargs: true, run: func(c *call) Value {
 	l := c.recv.object().(*loopContext)
 	now := c.tuple(append([]Value(nil), c.args...)...)
-	if l.changed.kind != Missing {
-		same, err := equal(c.eval, l.changed, now)
-		if same || err != nil {
-			return boolValue(false), err
-		}
+	if l.changed.kind != Missing && must(equal(c.eval, l.changed, now)) {
+		return boolValue(false)
 	}
 	l.changed = now
-	return boolValue(true), nil
+	return boolValue(true)
 }}
 
 // call implements callable: loop(items) runs a recursive loop over items.

@@ -35,7 +35,7 @@ func init() {
 // 3.1.5 alone, "." for an attribute.
 type entryOf struct {
 	name, signature string
-	run             func(c *call) (Value, error)
+	run             func(c *call) Value
 }
 
 func table(entries []entryOf) map[string]*builtin {
@@ -77,151 +77,124 @@ func (t entryOf) builtin() *builtin {
 const moveItems = 64
 
 var listMethods = []entryOf{
-	{"count", "/ value", func(c *call) (Value, error) { return countItems(c, c.recv.items()) }},
-	{"index", "/ value start? stop?", func(c *call) (Value, error) { return indexOfItem(c, c.recv.items()) }},
-	{"copy", "", func(c *call) (Value, error) {
-		items, err := collectOwn(c.eval, c.recv)
-		return c.list(items), err
+	{"count", "/ value", func(c *call) Value { return countItems(c, c.recv.items()) }},
+	{"index", "/ value start? stop?", func(c *call) Value { return indexOfItem(c, c.recv.items()) }},
+	{"copy", "", func(c *call) Value {
+		return c.list(must(collectOwn(c.eval, c.recv)))
 	}},
 	{"pop", "!! / index?", listPop},
-	{"clear", "!!", func(c *call) (Value, error) {
+	{"clear", "!!", func(c *call) Value {
 		l := c.recv.seq()
 		l.src, l.items = nil, nil
-		return noneValue(), nil
+		return noneValue()
 	}},
-	{"append", "! / object", func(c *call) (Value, error) {
+	{"append", "! / object", func(c *call) Value {
 		l := c.recv.seq()
 		l.items = append(l.all(), c.args[0])
-		return noneValue(), nil
+		return noneValue()
 	}},
-	{"extend", "! / iterable", func(c *call) (Value, error) {
-		items, err := collectOwn(c.eval, c.args[0])
+	{"extend", "! / iterable", func(c *call) Value {
+		items := must(collectOwn(c.eval, c.args[0]))
 		l := c.recv.seq()
 		l.items = append(l.all(), items...)
-		return noneValue(), err
+		return noneValue()
 	}},
-	{"insert", "! / index object", func(c *call) (Value, error) {
-		i, err := toInt(c.args[0])
-		if err != nil {
-			return Value{}, err
-		}
+	{"insert", "! / index object", func(c *call) Value {
+		i := must(toInt(c.args[0]))
 		l := c.recv.seq()
 		n := len(l.all())
 		if i < 0 {
 			i = max(i+n, 0)
 		}
 		l.items = slices.Insert(l.items, min(i, n), c.args[1])
-		return noneValue(), c.step(n / moveItems)
+		return must(noneValue(), c.step(n/moveItems))
 	}},
-	{"remove", "! / value", func(c *call) (Value, error) {
+	{"remove", "! / value", func(c *call) Value {
 		l := c.recv.seq()
-		i, err := find(c.eval, l.all(), c.args[0])
-		if err != nil {
-			return Value{}, err
-		}
+		i := find(c.eval, l.all(), c.args[0])
 		if i < 0 {
-			return Value{}, errf(ValueError, "list.remove(x): x not in list")
+			panic(errf(ValueError, "list.remove(x): x not in list"))
 		}
 		l.items = slices.Delete(l.items, i, i+1)
-		return noneValue(), nil
+		return noneValue()
 	}},
-	{"reverse", "!", func(c *call) (Value, error) {
+	{"reverse", "!", func(c *call) Value {
 		slices.Reverse(c.recv.items())
-		return noneValue(), c.step(len(c.recv.items()))
+		return must(noneValue(), c.step(len(c.recv.items())))
 	}},
-	{"sort", "! key? reverse?", func(c *call) (Value, error) {
+	{"sort", "! key? reverse?", func(c *call) Value {
 		items := slices.Clone(c.recv.items())
-		key := func(v Value) (Value, error) { return v, nil }
+		key := func(v Value) Value { return v }
 		if f := c.arg(0, noneValue()); !f.isNone() {
-			key = func(v Value) (Value, error) { return callValue(c.eval, f, []Value{v}, nil) }
+			key = func(v Value) Value { return must(callValue(c.eval, f, []Value{v}, nil)) }
 		}
-		reverse, err := toInt(c.arg(1, intValue(0)))
-		if err == nil {
-			err = sortValues(c.eval, items, key, reverse != 0)
-		}
-		if err != nil {
-			return Value{}, err
-		}
+		sortValues(c.eval, items, key, must(toInt(c.arg(1, intValue(0)))) != 0)
 		c.recv.seq().items = items
-		return noneValue(), nil
+		return noneValue()
 	}},
 }
 
 var tupleMethods = []entryOf{
-	{"count", "/ value", func(c *call) (Value, error) { return countItems(c, c.recv.items()) }},
-	{"index", "/ value start? stop?", func(c *call) (Value, error) { return indexOfItem(c, c.recv.items()) }},
+	{"count", "/ value", func(c *call) Value { return countItems(c, c.recv.items()) }},
+	{"index", "/ value start? stop?", func(c *call) Value { return indexOfItem(c, c.recv.items()) }},
 }
 
 // find is the place of a value in items, or -1.
-func find(e *eval, items []Value, v Value) (int, error) {
+func find(e *eval, items []Value, v Value) int {
 	for i, item := range items {
-		if err := e.step(1); err != nil {
-			return 0, err
-		}
-		if same(item, v) {
-			return i, nil
-		}
-		if ok, err := equal(e, item, v); ok || err != nil {
-			return i, err
+		raise(e.step(1))
+		if same(item, v) || must(equal(e, item, v)) {
+			return i
 		}
 	}
-	return -1, nil
+	return -1
 }
 
-func countItems(c *call, items []Value) (Value, error) {
+func countItems(c *call, items []Value) Value {
 	n := 0
 	for len(items) > 0 {
-		i, err := find(c.eval, items, c.args[0])
-		if err != nil {
-			return Value{}, err
-		}
+		i := find(c.eval, items, c.args[0])
 		if i < 0 {
 			break
 		}
 		n++
 		items = items[i+1:]
 	}
-	return c.computed(intValue(n)), nil
+	return c.computed(intValue(n))
 }
 
-func indexOfItem(c *call, items []Value) (Value, error) {
+func indexOfItem(c *call, items []Value) Value {
 	for _, v := range c.args[1:3] {
 		if v.isNone() {
-			return Value{}, errf(TypeError, "slice indices must be integers or have "+
-				"an __index__ method")
+			panic(errf(TypeError, "slice indices must be integers or have "+
+				"an __index__ method"))
 		}
 	}
 	from, to, _, err := sliceBounds(c.args[1], c.args[2], Value{}, len(items))
-	if err != nil {
-		return Value{}, err
-	}
+	raise(err)
 	if from < to {
-		i, err := find(c.eval, items[from:to], c.args[0])
-		if err != nil || i >= 0 {
-			return c.computed(intValue(from + i)), err
+		if i := find(c.eval, items[from:to], c.args[0]); i >= 0 {
+			return c.computed(intValue(from + i))
 		}
 	}
 	if c.recv.kind == Tuple {
-		return Value{}, errf(ValueError, "tuple.index(x): x not in tuple")
+		panic(errf(ValueError, "tuple.index(x): x not in tuple"))
 	}
-	return Value{}, errf(ValueError, "%s is not in list", reprText(c.eval, c.args[0]))
+	panic(errf(ValueError, "%s is not in list", reprText(c.eval, c.args[0])))
 }
 
-func listPop(c *call) (Value, error) {
-	i, err := toInt(c.arg(0, intValue(-1)))
-	if err != nil {
-		return Value{}, err
-	}
+func listPop(c *call) Value {
+	i := must(toInt(c.arg(0, intValue(-1))))
 	l := c.recv.seq()
 	n := len(l.all())
 	if n == 0 {
-		return Value{}, errf(IndexError, "pop from empty list")
+		panic(errf(IndexError, "pop from empty list"))
 	}
 	if i < 0 {
 		i += n
 	}
 	if i < 0 || i >= n {
-		return Value{}, errf(IndexError, "pop index out of range")
+		panic(errf(IndexError, "pop index out of range"))
 	}
 	v := l.items[i]
 	if i == 0 {
@@ -232,71 +205,69 @@ func listPop(c *call) (Value, error) {
 		l.items = slices.Delete(l.items, i, i+1)
 	}
 	c.traceRead(v)
-	return v, c.step((n - i) / moveItems)
+	return must(v, c.step((n-i)/moveItems))
 }
 
 var dictMethods = []entryOf{
-	{"get", "/ key default?", func(c *call) (Value, error) {
+	{"get", "/ key default?", func(c *call) Value {
 		v, ok, err := c.recv.dict().get(c.eval, c.args[0])
 		if ok {
 			if c.dialect == nil { // in a dialect it is no look at the value
 				c.traceRead(v)
 			}
-			return v, nil
+			return v
 		}
 		if c.args[0].isString() {
 			c.traceMissing(c.recv, c.args[0].text())
 		}
-		return c.arg(1, noneValue()), err
+		return must(c.arg(1, noneValue()), err)
 	}},
-	{"items", "", func(c *call) (Value, error) { return viewValue(c.eval, c.recv, viewItems), nil }},
-	{"keys", "", func(c *call) (Value, error) { return viewValue(c.eval, c.recv, viewKeys), nil }},
-	{"values", "", func(c *call) (Value, error) { return viewValue(c.eval, c.recv, viewValues), nil }},
-	{"copy", "", func(c *call) (Value, error) {
-		return dictValue(c.recv.dict().clone()).withProv(c.recv.prov), c.step(c.recv.dict().len())
+	{"items", "", func(c *call) Value { return viewValue(c.eval, c.recv, viewItems) }},
+	{"keys", "", func(c *call) Value { return viewValue(c.eval, c.recv, viewKeys) }},
+	{"values", "", func(c *call) Value { return viewValue(c.eval, c.recv, viewValues) }},
+	{"copy", "", func(c *call) Value {
+		return must(dictValue(c.recv.dict().clone()).withProv(c.recv.prov),
+			c.step(c.recv.dict().len()))
 	}},
 	{"fromkeys", "/ iterable value?", dictFromKeys},
-	{"clear", "!", func(c *call) (Value, error) {
+	{"clear", "!", func(c *call) Value {
 		*c.recv.dict() = dict{version: c.recv.dict().version + 1}
-		return noneValue(), nil
+		return noneValue()
 	}},
-	{"pop", "! / key default?", func(c *call) (Value, error) {
+	{"pop", "! / key default?", func(c *call) Value {
 		d := c.recv.dict()
-		v, ok, err := d.get(c.eval, c.args[0])
-		if err != nil {
-			return Value{}, err
-		}
+		v, ok := must2(d.get(c.eval, c.args[0]))
 		if !ok {
 			if c.given(1) {
-				return c.args[1], nil
+				return c.args[1]
 			}
-			return Value{}, errf(KeyError, "%s", reprText(c.eval, c.args[0]))
+			panic(errf(KeyError, "%s", reprText(c.eval, c.args[0])))
 		}
 		d.removeAt(d.find(c.args[0]))
 		c.traceRead(v)
-		return v, c.step(d.len())
+		return must(v, c.step(d.len()))
 	}},
-	{"popitem", "!", func(c *call) (Value, error) {
+	{"popitem", "!", func(c *call) Value {
 		d := c.recv.dict()
 		n := len(d.all())
 		if n == 0 {
-			return Value{}, errf(KeyError, "popitem(): dictionary is empty")
+			panic(errf(KeyError, "popitem(): dictionary is empty"))
 		}
 		last := d.entries[n-1]
 		d.removeAt(n - 1)
-		return c.pair(last.key, last.value), c.step(n)
+		return must(c.pair(last.key, last.value), c.step(n))
 	}},
-	{"setdefault", "! / key default?", func(c *call) (Value, error) {
+	{"setdefault", "! / key default?", func(c *call) Value {
 		d := c.recv.dict()
-		v, ok, err := d.get(c.eval, c.args[0])
-		if ok || err != nil {
-			return v, err
+		if v, ok := must2(d.get(c.eval, c.args[0])); ok {
+			return v
 		}
-		v = c.arg(1, noneValue())
-		return v, d.set(c.eval, c.args[0], v)
+		v := c.arg(1, noneValue())
+		return must(v, d.set(c.eval, c.args[0], v))
 	}},
-	{"update", "! / other? **", func(c *call) (Value, error) {
-		return noneValue(), updateDict(c, c.recv.dict())
+	{"update", "! / other? **", func(c *call) Value {
+		updateDict(c, c.recv.dict())
+		return noneValue()
 	}},
 }
 
@@ -306,121 +277,79 @@ func viewValue(e *eval, d Value, kind viewKind) Value {
 	return Value{kind: View, ref: ptr(v), prov: d.prov}
 }
 
-func dictFromKeys(c *call) (Value, error) {
-	items, err := collect(c.eval, c.args[0])
-	if err != nil {
-		return Value{}, err
-	}
+func dictFromKeys(c *call) Value {
+	items := must(collect(c.eval, c.args[0]))
 	d := c.dict(len(items))
 	for _, key := range items {
-		if err := d.set(c.eval, key, c.arg(1, noneValue())); err != nil {
-			return Value{}, err
-		}
+		raise(d.set(c.eval, key, c.arg(1, noneValue())))
 	}
-	return dictValue(d), nil
+	return dictValue(d)
 }
 
 // updateDict sets the items of the first argument, a mapping or an iterable of pairs, and of the
 // keyword arguments.
-func updateDict(c *call, d *dict) error {
+func updateDict(c *call, d *dict) {
 	switch src := c.args[0]; src.kind {
 	case Missing:
 	case Dict:
 		for _, e := range src.dict().all() {
-			if err := d.set(c.eval, e.key, e.value); err != nil {
-				return err
-			}
+			raise(d.set(c.eval, e.key, e.value))
 		}
-		if err := c.step(src.dict().len()); err != nil {
-			return err
-		}
+		raise(c.step(src.dict().len()))
 	default:
-		it, err := iterate(c.eval, src)
-		if err != nil {
-			return err
-		}
-		for i := 0; ; i++ {
-			item, ok, err := it.next(c.eval)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				break
-			}
+		i := 0
+		for item := range c.each(src) {
 			pair, err := collect(c.eval, item)
 			if isClass(err, TypeError) {
-				return errf(TypeError, "cannot convert dictionary update sequence element "+
-					"#%d to a sequence", i)
+				panic(errf(TypeError, "cannot convert dictionary update sequence element "+
+					"#%d to a sequence", i))
 			}
-			if err != nil {
-				return err
+			if raise(err); len(pair) != 2 {
+				panic(errf(ValueError, "dictionary update sequence element #%d has length "+
+					"%d; 2 is required", i, len(pair)))
 			}
-			if len(pair) != 2 {
-				return errf(ValueError, "dictionary update sequence element #%d has length "+
-					"%d; 2 is required", i, len(pair))
-			}
-			if err := d.set(c.eval, pair[0], pair[1]); err != nil {
-				return err
-			}
+			raise(d.set(c.eval, pair[0], pair[1]))
+			i++
 		}
 	}
 	for _, k := range c.kwargs {
 		d.setString(k.name, k.value)
 	}
-	return nil
 }
 
 var viewMethods = []entryOf{
-	{"isdisjoint", "/ other", func(c *call) (Value, error) {
+	{"isdisjoint", "/ other", func(c *call) Value {
 		if c.recv.view().kind == viewValues {
-			return Value{}, errf(AttributeError, "'dict_values' object has no attribute 'isdisjoint'")
+			panic(errf(AttributeError, "'dict_values' object has no attribute 'isdisjoint'"))
 		}
-		items, err := collect(c.eval, c.args[0])
-		for _, item := range items {
-			if ok, err := contains(c.eval, c.recv, item); ok || err != nil {
-				return boolValue(false), err
+		for _, item := range must(collect(c.eval, c.args[0])) {
+			if must(contains(c.eval, c.recv, item)) {
+				return boolValue(false)
 			}
 		}
-		return boolValue(true), err
+		return boolValue(true)
 	}},
-	{"mapping", ".", func(c *call) (Value, error) { return dictValue(c.recv.view().d), nil }},
+	{"mapping", ".", func(c *call) Value { return dictValue(c.recv.view().d) }},
 }
 
 // isSetView reports whether v is keys() or items(), which have a set's operators.
 func isSetView(v Value) bool { return v.kind == View && v.view().kind != viewValues }
 
 // viewDifference is a - b, one of them a dict's keys() or items(), the other any iterable: a set.
-func viewDifference(e *eval, a, b Value) (Value, error) {
-	if err := undefinedOperand(a, b); err != nil {
-		return Value{}, err
-	}
-	left, err := collect(e, a)
-	if err != nil {
-		return Value{}, err
-	}
-	right, err := collect(e, b)
-	if err != nil {
-		return Value{}, err
-	}
+func viewDifference(e *eval, a, b Value) Value {
+	raise(undefinedOperand(a, b))
+	left, right := must(collect(e, a)), must(collect(e, b))
 	gone := e.dict(len(right))
 	for _, v := range right {
-		if err := gone.set(e, v, noneValue()); err != nil {
-			return Value{}, err
-		}
+		raise(gone.set(e, v, noneValue()))
 	}
 	out := e.dict(len(left))
 	for _, v := range left {
-		if _, ok, err := gone.get(e, v); ok || err != nil {
-			if err != nil {
-				return Value{}, err
-			}
-			continue
-		}
-		if err := out.set(e, v, noneValue()); err != nil {
-			return Value{}, err
+		if _, ok := must2(gone.get(e, v)); !ok {
+			raise(out.set(e, v, noneValue()))
 		}
 	}
-	return objectValue(&set{out, e}), nil
+	return objectValue(&set{out, e})
 }
 
 // set is the difference of dict views. Its order is that of the view.
@@ -446,30 +375,29 @@ func (s *set) iterate(e *eval) (iterator, error) {
 }
 
 var rangeMethods = []entryOf{
-	{"start", ".", func(c *call) (Value, error) { return int64Value(c.recv.rng().start), nil }},
-	{"stop", ".", func(c *call) (Value, error) { return int64Value(c.recv.rng().stop), nil }},
-	{"step", ".", func(c *call) (Value, error) { return int64Value(c.recv.rng().step), nil }},
-	{"count", "/ value", func(c *call) (Value, error) {
-		ok, err := contains(c.eval, c.recv, c.args[0])
-		if ok {
-			return intValue(1), err
+	{"start", ".", func(c *call) Value { return int64Value(c.recv.rng().start) }},
+	{"stop", ".", func(c *call) Value { return int64Value(c.recv.rng().stop) }},
+	{"step", ".", func(c *call) Value { return int64Value(c.recv.rng().step) }},
+	{"count", "/ value", func(c *call) Value {
+		if must(contains(c.eval, c.recv, c.args[0])) {
+			return intValue(1)
 		}
-		return intValue(0), err
+		return intValue(0)
 	}},
-	{"index", "/ value", func(c *call) (Value, error) {
+	{"index", "/ value", func(c *call) Value {
 		if v := c.args[0]; v.isNumber() && v.kind != BigInt {
 			f, _ := toFloat(v)
 			if v.kind != Float {
 				if i := c.recv.rng().indexOf(v.int()); i >= 0 {
-					return int64Value(i), nil
+					return int64Value(i)
 				}
 			} else if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 				if i := c.recv.rng().indexOf(int64(f)); i >= 0 {
-					return int64Value(i), nil
+					return int64Value(i)
 				}
 			}
 		}
-		return Value{}, errf(ValueError, "%s is not in range", reprText(c.eval, c.args[0]))
+		panic(errf(ValueError, "%s is not in range", reprText(c.eval, c.args[0])))
 	}},
 }
 
@@ -481,45 +409,44 @@ func asInt(v Value) Value {
 }
 
 var intMethods = []entryOf{
-	{"real", ".", func(c *call) (Value, error) { return asInt(c.recv), nil }},
-	{"imag", ".", func(c *call) (Value, error) { return intValue(0), nil }},
-	{"numerator", ".", func(c *call) (Value, error) { return asInt(c.recv), nil }},
-	{"denominator", ".", func(c *call) (Value, error) { return intValue(1), nil }},
-	{"conjugate", "", func(c *call) (Value, error) { return asInt(c.recv), nil }},
-	{"bit_length", "", func(c *call) (Value, error) { return c.computed(intValue(bigInt(c.recv).BitLen())), nil }},
-	{"bit_count", "", func(c *call) (Value, error) {
+	{"real", ".", func(c *call) Value { return asInt(c.recv) }},
+	{"imag", ".", func(c *call) Value { return intValue(0) }},
+	{"numerator", ".", func(c *call) Value { return asInt(c.recv) }},
+	{"denominator", ".", func(c *call) Value { return intValue(1) }},
+	{"conjugate", "", func(c *call) Value { return asInt(c.recv) }},
+	{"bit_length", "", func(c *call) Value { return c.computed(intValue(bigInt(c.recv).BitLen())) }},
+	{"bit_count", "", func(c *call) Value {
 		n := 0
 		for _, w := range bigInt(c.recv).Bits() {
 			n += bits.OnesCount(uint(w))
 		}
-		return c.computed(intValue(n)), nil
+		return c.computed(intValue(n))
 	}},
-	{"as_integer_ratio", "", func(c *call) (Value, error) { return c.pair(asInt(c.recv), intValue(1)), nil }},
+	{"as_integer_ratio", "", func(c *call) Value { return c.pair(asInt(c.recv), intValue(1)) }},
 	{"to_bytes", "length? byteorder? signed?", intToBytes},
 }
 
 var floatMethods = []entryOf{
-	{"real", ".", func(c *call) (Value, error) { return c.recv, nil }},
-	{"imag", ".", func(c *call) (Value, error) { return floatValue(0), nil }},
-	{"conjugate", "", func(c *call) (Value, error) { return c.recv, nil }},
-	{"is_integer", "", func(c *call) (Value, error) {
+	{"real", ".", func(c *call) Value { return c.recv }},
+	{"imag", ".", func(c *call) Value { return floatValue(0) }},
+	{"conjugate", "", func(c *call) Value { return c.recv }},
+	{"is_integer", "", func(c *call) Value {
 		f := c.recv.float()
-		return boolValue(f == math.Trunc(f) && !math.IsInf(f, 0)), nil
+		return boolValue(f == math.Trunc(f) && !math.IsInf(f, 0))
 	}},
-	{"as_integer_ratio", "", func(c *call) (Value, error) {
+	{"as_integer_ratio", "", func(c *call) Value {
 		f := c.recv.float()
 		if math.IsInf(f, 0) {
-			return Value{}, errf(OverflowError, "cannot convert Infinity to integer ratio")
+			panic(errf(OverflowError, "cannot convert Infinity to integer ratio"))
 		}
 		if math.IsNaN(f) {
-			return Value{}, errf(ValueError, "cannot convert NaN to integer ratio")
+			panic(errf(ValueError, "cannot convert NaN to integer ratio"))
 		}
 		r := new(big.Rat)
 		r.SetFloat64(f)
-		return c.tuple(bigValue(new(big.Int).Set(r.Num())), bigValue(new(big.Int).Set(r.Denom()))),
-			nil
+		return c.tuple(bigValue(new(big.Int).Set(r.Num())), bigValue(new(big.Int).Set(r.Denom())))
 	}},
-	{"hex", "", func(c *call) (Value, error) { return stringValue(floatHex(c.recv.float())), nil }},
+	{"hex", "", func(c *call) Value { return stringValue(floatHex(c.recv.float())) }},
 }
 
 // floatHex is Python's float.hex.
@@ -547,28 +474,20 @@ func floatHex(f float64) string {
 	return out + strconv.Itoa(exp)
 }
 
-func intToBytes(c *call) (Value, error) {
-	n, err := toInt(c.arg(0, intValue(1)))
-	if err != nil {
-		return Value{}, err
-	}
+func intToBytes(c *call) Value {
+	n := must(toInt(c.arg(0, intValue(1))))
 	order := c.arg(1, stringValue("big"))
 	if !order.isString() || order.text() != "big" && order.text() != "little" {
-		return Value{}, errf(ValueError, "byteorder must be either 'little' or 'big'")
+		panic(errf(ValueError, "byteorder must be either 'little' or 'big'"))
 	}
 	if n < 0 {
-		return Value{}, errf(ValueError, "length argument must be non-negative")
+		panic(errf(ValueError, "length argument must be non-negative"))
 	}
-	if err := c.charge(n); err != nil {
-		return Value{}, err
-	}
-	signed, err := truth(c.eval, c.args[2])
-	if err != nil {
-		return Value{}, err
-	}
+	raise(c.charge(n))
+	signed := must(truth(c.eval, c.args[2]))
 	x := new(big.Int).Set(bigInt(c.recv))
 	if x.Sign() < 0 && !signed {
-		return Value{}, errf(OverflowError, "can't convert negative int to unsigned")
+		panic(errf(OverflowError, "can't convert negative int to unsigned"))
 	}
 	limit := new(big.Int).Lsh(big.NewInt(1), uint(8*n))
 	low, high := new(big.Int), limit
@@ -577,7 +496,7 @@ func intToBytes(c *call) (Value, error) {
 		low.Neg(high)
 	}
 	if x.Cmp(low) < 0 || x.Cmp(high) >= 0 {
-		return Value{}, errf(OverflowError, "int too big to convert")
+		panic(errf(OverflowError, "int too big to convert"))
 	}
 	if x.Sign() < 0 {
 		x.Add(x, limit)
@@ -586,7 +505,7 @@ func intToBytes(c *call) (Value, error) {
 	if order.text() == "little" {
 		slices.Reverse(out)
 	}
-	return objectValue(&bytesObject{out}), nil
+	return objectValue(&bytesObject{out})
 }
 
 // bytesObject is Python's bytes, which templates can make by encode and to_bytes, and print.
@@ -615,17 +534,17 @@ func (b *bytesObject) attr(_ *eval, name string) (Value, bool) {
 	switch name {
 	case "decode":
 		return functionValue(&function{builtin: &builtin{name: name,
-			params: []string{"encoding", "errors"}, run: func(c *call) (Value, error) {
-				return stringValue(string(b.data)), c.charge(len(b.data))
+			params: []string{"encoding", "errors"}, run: func(c *call) Value {
+				return must(stringValue(string(b.data)), c.charge(len(b.data)))
 			}}}), true
 	case "hex":
 		return functionValue(&function{builtin: &builtin{name: name,
-			run: func(c *call) (Value, error) {
+			run: func(c *call) Value {
 				out := make([]byte, 0, 2*len(b.data))
 				for _, d := range b.data {
 					out = append(out, hexDigits[d>>4], hexDigits[d&15])
 				}
-				return stringValue(string(out)), c.charge(len(out))
+				return must(stringValue(string(out)), c.charge(len(out)))
 			}}}), true
 	}
 	return Value{}, false

@@ -6,12 +6,12 @@ import (
 )
 
 // argText returns a string argument; Python's TypeError for anything else.
-func (c *call) argText(i int) (string, error) {
+func (c *call) argText(i int) string {
 	if v := c.args[i]; v.isString() {
-		return v.text(), nil
+		return v.text()
 	}
-	return "", errf(TypeError, "%s() argument %d "+
-		"must be str, not %s", c.fn.name, i+1, typeName(c.args[i]))
+	panic(errf(TypeError, "%s() argument %d "+
+		"must be str, not %s", c.fn.name, i+1, typeName(c.args[i])))
 }
 
 // trace records a method on the receiver with a string argument (E4).
@@ -22,20 +22,18 @@ func (c *call) traceArg(i int) {
 }
 
 // changedText is a method that maps the whole text.
-func changedText(f func(string) string) func(c *call) (Value, error) {
-	return func(c *call) (Value, error) {
-		if err := c.charge(int(c.recv.num)); err != nil {
-			return Value{}, err
-		}
-		return derived(c.recv, f(c.recv.text())), nil
+func changedText(f func(string) string) func(c *call) Value {
+	return func(c *call) Value {
+		raise(c.charge(int(c.recv.num)))
+		return derived(c.recv, f(c.recv.text()))
 	}
 }
 
 // everyRune is a predicate that holds for a non-empty text all of whose code points are ok.
-func everyRune(ok func(rune) bool) func(c *call) (Value, error) {
-	return func(c *call) (Value, error) {
+func everyRune(ok func(rune) bool) func(c *call) Value {
+	return func(c *call) Value {
 		return boolValue(c.recv.num > 0 &&
-			allRunes(c.recv.text(), ok)), nil
+			allRunes(c.recv.text(), ok))
 	}
 }
 
@@ -63,119 +61,101 @@ var stringMethods = []entryOf{
 	{"isdigit", "", everyRune(isDigitRune)},
 	{"isnumeric", "", everyRune(isNumeric)},
 	{"isspace", "", everyRune(isSpace)},
-	{"isascii", "", func(c *call) (Value, error) { return boolValue(isASCII(c.recv.text())), nil }},
-	{"isprintable", "", func(c *call) (Value, error) { return boolValue(allRunes(c.recv.text(), isPrintable)), nil }},
-	{"isidentifier", "", func(c *call) (Value, error) {
+	{"isascii", "", func(c *call) Value { return boolValue(isASCII(c.recv.text())) }},
+	{"isprintable", "", func(c *call) Value { return boolValue(allRunes(c.recv.text(), isPrintable)) }},
+	{"isidentifier", "", func(c *call) Value {
 		s := c.recv.text()
 		if s == "" {
-			return boolValue(false), nil
+			return boolValue(false)
 		}
 		r, n := decodeRune(s)
-		return boolValue(isIdentifierStart(r) && allRunes(s[n:], isIdentifierPart)), nil
+		return boolValue(isIdentifierStart(r) && allRunes(s[n:], isIdentifierPart))
 	}},
-	{"islower", "", func(c *call) (Value, error) { return boolValue(hasCase(c.recv.text(), isLower)), nil }},
-	{"isupper", "", func(c *call) (Value, error) { return boolValue(hasCase(c.recv.text(), isUpper)), nil }},
-	{"istitle", "", func(c *call) (Value, error) { return boolValue(inTitleCase(c.recv.text())), nil }},
-	{"strip", "/ chars?", func(c *call) (Value, error) { return strip(c, true, true) }},
-	{"lstrip", "/ chars?", func(c *call) (Value, error) { return strip(c, true, false) }},
-	{"rstrip", "/ chars?", func(c *call) (Value, error) { return strip(c, false, true) }},
-	{"startswith", "/ prefix start? end?", func(c *call) (Value, error) { return hasAffix(c, strings.HasPrefix) }},
-	{"endswith", "/ suffix start? end?", func(c *call) (Value, error) { return hasAffix(c, strings.HasSuffix) }},
-	{"removeprefix", "/ prefix", func(c *call) (Value, error) {
-		prefix, err := c.argText(0)
+	{"islower", "", func(c *call) Value { return boolValue(hasCase(c.recv.text(), isLower)) }},
+	{"isupper", "", func(c *call) Value { return boolValue(hasCase(c.recv.text(), isUpper)) }},
+	{"istitle", "", func(c *call) Value { return boolValue(inTitleCase(c.recv.text())) }},
+	{"strip", "/ chars?", func(c *call) Value { return strip(c, true, true) }},
+	{"lstrip", "/ chars?", func(c *call) Value { return strip(c, true, false) }},
+	{"rstrip", "/ chars?", func(c *call) Value { return strip(c, false, true) }},
+	{"startswith", "/ prefix start? end?", func(c *call) Value { return hasAffix(c, strings.HasPrefix) }},
+	{"endswith", "/ suffix start? end?", func(c *call) Value { return hasAffix(c, strings.HasSuffix) }},
+	{"removeprefix", "/ prefix", func(c *call) Value {
+		prefix := c.argText(0)
 		c.traceArg(0)
 		if strings.HasPrefix(c.recv.text(), prefix) {
-			return c.recv.substr(len(prefix), int(c.recv.num)), err
+			return c.recv.substr(len(prefix), int(c.recv.num))
 		}
-		return c.recv, err
+		return c.recv
 	}},
-	{"removesuffix", "/ suffix", func(c *call) (Value, error) {
-		suffix, err := c.argText(0)
+	{"removesuffix", "/ suffix", func(c *call) Value {
+		suffix := c.argText(0)
 		c.traceArg(0)
 		if strings.HasSuffix(c.recv.text(), suffix) {
-			return c.recv.substr(0, int(c.recv.num)-len(suffix)), err
+			return c.recv.substr(0, int(c.recv.num)-len(suffix))
 		}
-		return c.recv, err
+		return c.recv
 	}},
-	{"find", "/ sub start? end?", func(c *call) (Value, error) { return search(c, strings.Index, false) }},
-	{"rfind", "/ sub start? end?", func(c *call) (Value, error) { return search(c, strings.LastIndex, false) }},
-	{"index", "/ sub start? end?", func(c *call) (Value, error) { return search(c, strings.Index, true) }},
-	{"rindex", "/ sub start? end?", func(c *call) (Value, error) { return search(c, strings.LastIndex, true) }},
-	{"count", "/ sub start? end?", func(c *call) (Value, error) {
-		sub, s, _, ok, err := searchRange(c)
-		if !ok || err != nil {
-			return c.computed(intValue(0)), err
+	{"find", "/ sub start? end?", func(c *call) Value { return search(c, strings.Index, false) }},
+	{"rfind", "/ sub start? end?", func(c *call) Value { return search(c, strings.LastIndex, false) }},
+	{"index", "/ sub start? end?", func(c *call) Value { return search(c, strings.Index, true) }},
+	{"rindex", "/ sub start? end?", func(c *call) Value { return search(c, strings.LastIndex, true) }},
+	{"count", "/ sub start? end?", func(c *call) Value {
+		n := 0
+		if sub, s, _, ok := searchRange(c); ok && sub == "" {
+			n = runeCount(s) + 1
+		} else if ok {
+			n = strings.Count(s, sub)
 		}
-		if sub == "" {
-			return c.computed(intValue(runeCount(s) + 1)), nil
-		}
-		return c.computed(intValue(strings.Count(s, sub))), nil
+		return c.computed(intValue(n))
 	}},
 	{"split", "sep? maxsplit?", split},
 	{"rsplit", "sep? maxsplit?", rsplit},
-	{"splitlines", "keepends?", func(c *call) (Value, error) {
-		keep, err := toInt(c.arg(0, intValue(0)))
-		if err != nil {
-			return Value{}, err
-		}
-		return splitLines(c.eval, c.recv, keep != 0)
+	{"splitlines", "keepends?", func(c *call) Value {
+		return splitLines(c.eval, c.recv, must(toInt(c.arg(0, intValue(0)))) != 0)
 	}},
-	{"partition", "/ sep", func(c *call) (Value, error) { return partition(c, strings.Index) }},
-	{"rpartition", "/ sep", func(c *call) (Value, error) { return partition(c, strings.LastIndex) }},
-	{"replace", "/ old new count?", func(c *call) (Value, error) {
+	{"partition", "/ sep", func(c *call) Value { return partition(c, strings.Index) }},
+	{"rpartition", "/ sep", func(c *call) Value { return partition(c, strings.LastIndex) }},
+	{"replace", "/ old new count?", func(c *call) Value {
 		for i := range 2 {
-			if _, err := c.argText(i); err != nil {
-				return Value{}, err
-			}
+			c.argText(i)
 		}
-		n, err := toInt(c.arg(2, intValue(-1)))
-		if err != nil {
-			return Value{}, err
-		}
-		return replace(c.eval, c.recv, c.args[0], c.args[1], n)
+		return replace(c.eval, c.recv, c.args[0], c.args[1], must(toInt(c.arg(2, intValue(-1)))))
 	}},
-	{"join", "/ iterable", func(c *call) (Value, error) {
+	{"join", "/ iterable", func(c *call) Value {
 		b := c.builder(64)
 		it, err := iterate(c.eval, c.args[0])
 		if err != nil {
-			return Value{}, errf(TypeError, "can only join an iterable")
+			panic(errf(TypeError, "can only join an iterable"))
 		}
 		for i := 0; ; i++ {
-			item, ok, err := it.next(c.eval)
+			item, ok := must2(it.next(c.eval))
 			if !ok {
-				return b.value(), err
+				return b.value()
 			}
 			if !item.isString() {
-				return Value{}, errf(TypeError, "sequence item %d: expected str "+
-					"instance, %s found", i, typeName(item))
+				panic(errf(TypeError, "sequence item %d: expected str "+
+					"instance, %s found", i, typeName(item)))
 			}
 			size := len(b.buf)
 			if i > 0 {
 				b.str(c.recv)
 			}
 			b.str(item)
-			if err := c.charge(len(b.buf) - size); err != nil {
-				return Value{}, err
-			}
+			raise(c.charge(len(b.buf) - size))
 		}
 	}},
-	{"center", "/ width fillchar?", func(c *call) (Value, error) {
+	{"center", "/ width fillchar?", func(c *call) Value {
 		return pad(c, func(n, width int) int { return n/2 + n&width&1 })
 	}},
-	{"ljust", "/ width fillchar?", func(c *call) (Value, error) { return pad(c, func(n, width int) int { return 0 }) }},
-	{"rjust", "/ width fillchar?", func(c *call) (Value, error) { return pad(c, func(n, width int) int { return n }) }},
-	{"zfill", "/ width", func(c *call) (Value, error) {
-		width, err := toInt(c.args[0])
-		if err != nil {
-			return Value{}, err
-		}
+	{"ljust", "/ width fillchar?", func(c *call) Value { return pad(c, func(n, width int) int { return 0 }) }},
+	{"rjust", "/ width fillchar?", func(c *call) Value { return pad(c, func(n, width int) int { return n }) }},
+	{"zfill", "/ width", func(c *call) Value {
+		width := must(toInt(c.args[0]))
 		n := width - runeCount(c.recv.text())
 		if n <= 0 {
-			return c.recv, nil
+			return c.recv
 		}
-		if err := c.charge(n + int(c.recv.num)); err != nil {
-			return Value{}, err
-		}
+		raise(c.charge(n + int(c.recv.num)))
 		b := c.builder(n + int(c.recv.num))
 		sign := 0
 		if s := c.recv.text(); strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") {
@@ -184,35 +164,32 @@ var stringMethods = []entryOf{
 		b.sub(c.recv, 0, sign)
 		b.lit(strings.Repeat("0", n))
 		b.sub(c.recv, sign, int(c.recv.num))
-		return b.value(), nil
+		return b.value()
 	}},
 	{"expandtabs", "tabsize?", expandTabs},
 	{"translate", "/ table", translate},
 	{"maketrans", "/ x y? z?", makeTranslation},
-	{"encode", "encoding? errors?", func(c *call) (Value, error) {
+	{"encode", "encoding? errors?", func(c *call) Value {
 		name := "utf-8"
 		if c.given(0) {
-			text, err := c.argText(0)
-			if err != nil {
-				return Value{}, err
-			}
+			text := c.argText(0)
 			name = strings.NewReplacer("_", "-", "utf8", "utf-8").Replace(strings.ToLower(text))
 		}
 		switch {
 		case name == "ascii" && !isASCII(c.recv.text()):
-			return Value{}, errf(UnicodeEncodeError, "'ascii' codec can't encode characters: "+
-				"ordinal not in range(128)")
+			panic(errf(UnicodeEncodeError, "'ascii' codec can't encode characters: "+
+				"ordinal not in range(128)"))
 		case name != "utf-8" && name != "ascii":
-			return Value{}, errf(LookupError, "unknown encoding: %s", name)
+			panic(errf(LookupError, "unknown encoding: %s", name))
 		case strings.ContainsFunc(c.recv.text(), func(r rune) bool { return r == 0xFFFD }) &&
 			!allRunes(c.recv.text(), func(r rune) bool { return r < 0xD800 || r > 0xDFFF }):
-			return Value{}, errf(UnicodeEncodeError, "'utf-8' codec can't encode characters: "+
-				"surrogates not allowed")
+			panic(errf(UnicodeEncodeError, "'utf-8' codec can't encode characters: "+
+				"surrogates not allowed"))
 		}
-		return objectValue(&bytesObject{[]byte(c.recv.text())}), c.charge(int(c.recv.num))
+		return must(objectValue(&bytesObject{[]byte(c.recv.text())}), c.charge(int(c.recv.num)))
 	}},
-	{"format", "* **", func(c *call) (Value, error) { return formatBraces(c.eval, c.recv, c.args, c.kwargs, Value{}) }},
-	{"format_map", "/ mapping", func(c *call) (Value, error) { return formatBraces(c.eval, c.recv, nil, nil, c.args[0]) }},
+	{"format", "* **", func(c *call) Value { return formatBraces(c.eval, c.recv, c.args, c.kwargs, Value{}) }},
+	{"format_map", "/ mapping", func(c *call) Value { return formatBraces(c.eval, c.recv, nil, nil, c.args[0]) }},
 }
 
 // hasCase reports whether a text has cased characters and all of them are ok.
@@ -248,13 +225,13 @@ func inTitleCase(s string) bool {
 	}) && found
 }
 
-func strip(c *call, left, right bool) (Value, error) {
+func strip(c *call, left, right bool) Value {
 	chars := c.arg(0, noneValue())
 	if !chars.isNone() && !chars.isString() {
-		return Value{}, errf(TypeError, "%s arg must be None or str", c.fn.name)
+		panic(errf(TypeError, "%s arg must be None or str", c.fn.name))
 	}
 	c.traceArg(0)
-	return stripValue(c.recv, chars, left, right), nil
+	return stripValue(c.recv, chars, left, right)
 }
 
 // stripValue strips white space, or the characters of chars where that is a string.
@@ -324,45 +301,36 @@ func (s *codePointSet) has(r rune) bool {
 }
 
 // hasAffix is startswith and endswith.
-func hasAffix(c *call, has func(s, affix string) bool) (Value, error) {
+func hasAffix(c *call, has func(s, affix string) bool) Value {
 	affixes := c.args[:1]
 	if c.args[0].kind == Tuple {
 		affixes = c.args[0].items()
 	}
-	s, _, ok, err := textRange(c.recv.text(), c.args[1], c.args[2])
-	if err != nil {
-		return Value{}, err
-	}
+	s, _, ok := textRange(c.recv.text(), c.args[1], c.args[2])
 	for _, affix := range affixes {
 		if !affix.isString() {
-			return Value{}, errf(TypeError, "%s first arg must be str or a "+
-				"tuple of str, not %s", c.fn.name, typeName(c.args[0]))
+			panic(errf(TypeError, "%s first arg must be str or a "+
+				"tuple of str, not %s", c.fn.name, typeName(c.args[0])))
 		}
 		if c.eval.trace != nil {
 			c.traceText(c.fn.name, c.recv, affix)
 		}
 		if ok && has(s, affix.text()) {
-			return boolValue(true), nil
+			return boolValue(true)
 		}
 	}
-	return boolValue(false), nil
+	return boolValue(false)
 }
 
 // textRange cuts s to the code points [start:end]; offset is start in code points. ok is false
 // where start is after the end of the text, in which not even "" is found.
-func textRange(s string, start, end Value) (part string, offset int, ok bool, err error) {
+func textRange(s string, start, end Value) (part string, offset int, ok bool) {
 	if (start.isMissing() || start.isNone()) && (end.isMissing() || end.isNone()) {
-		return s, 0, true, nil
+		return s, 0, true
 	}
 	n := runeCount(s)
-	from, err := sliceIndex(start, 0)
-	if err != nil {
-		return "", 0, false, err
-	}
-	to, err := sliceIndex(end, n)
-	if err != nil {
-		return "", 0, false, err
-	}
+	from := must(sliceIndex(start, 0))
+	to := must(sliceIndex(end, n))
 	if from < 0 {
 		from = max(from+n, 0)
 	}
@@ -371,56 +339,47 @@ func textRange(s string, start, end Value) (part string, offset int, ok bool, er
 	}
 	to = min(to, n)
 	if from > to {
-		return "", 0, false, nil
+		return "", 0, false
 	}
 	i := byteOffset(s, from)
-	return s[i : i+byteOffset(s[i:], to-from)], from, true, nil
+	return s[i : i+byteOffset(s[i:], to-from)], from, true
 }
 
-func searchRange(c *call) (sub, s string, offset int, ok bool, err error) {
-	if sub, err = c.argText(0); err != nil {
-		return
-	}
+func searchRange(c *call) (sub, s string, offset int, ok bool) {
+	sub = c.argText(0)
 	c.traceArg(0)
-	s, offset, ok, err = textRange(c.recv.text(), c.args[1], c.args[2])
+	s, offset, ok = textRange(c.recv.text(), c.args[1], c.args[2])
 	return
 }
 
 // search is find, rfind, index and rindex.
-func search(c *call, find func(s, sub string) int, must bool) (Value, error) {
-	sub, s, offset, ok, err := searchRange(c)
-	if err != nil {
-		return Value{}, err
-	}
+func search(c *call, find func(s, sub string) int, must bool) Value {
+	sub, s, offset, ok := searchRange(c)
 	i := -1
 	if ok {
 		i = find(s, sub)
 	}
 	switch {
 	case i >= 0:
-		return c.computed(intValue(offset + runeCount(s[:i]))), nil
+		return c.computed(intValue(offset + runeCount(s[:i])))
 	case must:
-		return Value{}, errf(ValueError, "substring not found")
+		panic(errf(ValueError, "substring not found"))
 	}
-	return c.computed(intValue(-1)), nil
+	return c.computed(intValue(-1))
 }
 
 // splitArgs reads sep and maxsplit. sep is None for white space.
-func splitArgs(c *call) (sep Value, limit int, err error) {
+func splitArgs(c *call) (sep Value, limit int) {
 	sep = c.arg(0, noneValue())
-	limit, err = toInt(c.arg(1, intValue(-1)))
-	if err != nil {
-		return
-	}
-	if limit < 0 {
+	if limit = must(toInt(c.arg(1, intValue(-1)))); limit < 0 {
 		limit = maxIndex
 	}
 	if !sep.isNone() {
 		if !sep.isString() {
-			return sep, 0, errf(TypeError, "must be str or None, not %s", typeName(sep))
+			panic(errf(TypeError, "must be str or None, not %s", typeName(sep)))
 		}
 		if sep.num == 0 {
-			return sep, 0, errf(ValueError, "empty separator")
+			panic(errf(ValueError, "empty separator"))
 		}
 		if c.eval.trace != nil {
 			c.traceText(c.fn.name, c.recv, sep)
@@ -429,23 +388,18 @@ func splitArgs(c *call) (sep Value, limit int, err error) {
 	return
 }
 
-func split(c *call) (Value, error) {
-	sep, limit, err := splitArgs(c)
-	if err != nil {
-		return Value{}, err
-	}
+func split(c *call) Value {
+	sep, limit := splitArgs(c)
 	return splitValue(c.eval, c.recv, sep, limit)
 }
 
 // splitValue is str.split with at most limit cuts.
-func splitValue(e *eval, v, sep Value, limit int) (Value, error) {
+func splitValue(e *eval, v, sep Value, limit int) Value {
 	s := v.text()
 	if sep.isString() {
 		cut := sep.text()
 		n := min(strings.Count(s, cut), limit)
-		if err := e.step(n); err != nil {
-			return Value{}, err
-		}
+		raise(e.step(n))
 		parts := make([]Value, 0, n+1)
 		at := 0
 		for range n {
@@ -453,7 +407,7 @@ func splitValue(e *eval, v, sep Value, limit int) (Value, error) {
 			parts = append(parts, v.substr(at, i))
 			at = i + len(cut)
 		}
-		return e.list(append(parts, v.substr(at, len(s)))), nil
+		return e.list(append(parts, v.substr(at, len(s))))
 	}
 	var parts []Value
 	at := spaceEnd(s)
@@ -473,14 +427,11 @@ func splitValue(e *eval, v, sep Value, limit int) (Value, error) {
 		parts = append(parts, v.substr(at, end))
 		at = end + spaceEnd(s[end:])
 	}
-	return e.list(parts), e.step(len(parts))
+	return must(e.list(parts), e.step(len(parts)))
 }
 
-func rsplit(c *call) (Value, error) {
-	sep, limit, err := splitArgs(c)
-	if err != nil {
-		return Value{}, err
-	}
+func rsplit(c *call) Value {
+	sep, limit := splitArgs(c)
 	v := c.recv
 	s := v.text()
 	var parts []Value
@@ -518,7 +469,7 @@ func rsplit(c *call) (Value, error) {
 	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
 		parts[i], parts[j] = parts[j], parts[i]
 	}
-	return c.list(parts), c.step(len(parts))
+	return must(c.list(parts), c.step(len(parts)))
 }
 
 // lineEnd returns the extent [i:j] of the first line end at or after at, or the end of s twice.
@@ -540,7 +491,7 @@ func lineEnd(s string, at int) (i, j int) {
 }
 
 // splitLines is str.splitlines.
-func splitLines(e *eval, v Value, keep bool) (Value, error) {
+func splitLines(e *eval, v Value, keep bool) Value {
 	s := v.text()
 	var lines []Value
 	for at := 0; at < len(s); {
@@ -551,33 +502,29 @@ func splitLines(e *eval, v Value, keep bool) (Value, error) {
 		lines = append(lines, v.substr(at, i))
 		at = j
 	}
-	return e.list(lines), e.step(len(lines))
+	return must(e.list(lines), e.step(len(lines)))
 }
 
-func partition(c *call, find func(s, sub string) int) (Value, error) {
-	sep, err := c.argText(0)
-	if err != nil {
-		return Value{}, err
-	}
+func partition(c *call, find func(s, sub string) int) Value {
+	sep := c.argText(0)
 	if sep == "" {
-		return Value{}, errf(ValueError, "empty separator")
+		panic(errf(ValueError, "empty separator"))
 	}
 	c.traceArg(0)
 	v := c.recv
 	i := find(v.text(), sep)
 	switch {
 	case i >= 0:
-		return c.tuple(v.substr(0, i), v.substr(i, i+len(sep)), v.substr(i+len(sep), int(v.num))),
-			nil
+		return c.tuple(v.substr(0, i), v.substr(i, i+len(sep)), v.substr(i+len(sep), int(v.num)))
 	case c.fn.name == "partition":
-		return c.tuple(v, stringValue(""), stringValue("")), nil
+		return c.tuple(v, stringValue(""), stringValue(""))
 	}
-	return c.tuple(stringValue(""), stringValue(""), v), nil
+	return c.tuple(stringValue(""), stringValue(""), v)
 }
 
 // replace is str.replace with at most limit replacements, any number where limit is negative. The
 // replacements keep the origin of new.
-func replace(e *eval, v, old, new Value, limit int) (Value, error) {
+func replace(e *eval, v, old, new Value, limit int) Value {
 	if e.trace != nil {
 		e.traceText("replace", v, old)
 	}
@@ -590,16 +537,12 @@ func replace(e *eval, v, old, new Value, limit int) (Value, error) {
 		n = min(n, limit)
 	}
 	if n == 0 {
-		return v, nil
+		return v
 	}
-	if err := e.charge(len(s)); err != nil {
-		return Value{}, err
-	}
-	if err := e.chargeProduct(n, int(new.num)); err != nil {
-		return Value{}, err
-	}
+	raise(e.charge(len(s)))
+	raise(e.chargeProduct(n, int(new.num)))
 	if !e.origins {
-		return stringValue(strings.Replace(s, cut, new.text(), n)), nil
+		return stringValue(strings.Replace(s, cut, new.text(), n))
 	}
 	b := e.builder(len(s) + n*int(new.num))
 	at := 0
@@ -616,43 +559,35 @@ func replace(e *eval, v, old, new Value, limit int) (Value, error) {
 		at = next + len(cut)
 	}
 	b.sub(v, at, len(s))
-	return b.value(), nil
+	return b.value()
 }
 
 // pad is center, ljust and rjust; left describes how many of n fill characters go before the text.
-func pad(c *call, left func(n, width int) int) (Value, error) {
-	width, err := toInt(c.args[0])
-	if err != nil {
-		return Value{}, err
-	}
+func pad(c *call, left func(n, width int) int) Value {
+	width := must(toInt(c.args[0]))
 	fill := c.arg(1, stringValue(" "))
 	if !fill.isString() {
-		return Value{}, errf(TypeError, "The fill character must be a unicode "+
-			"character, not %s", typeName(fill))
+		panic(errf(TypeError, "The fill character must be a unicode "+
+			"character, not %s", typeName(fill)))
 	}
 	if runeCount(fill.text()) != 1 {
-		return Value{}, errf(TypeError, "The fill character must be exactly one character long")
+		panic(errf(TypeError, "The fill character must be exactly one character long"))
 	}
 	n := width - runeCount(c.recv.text())
 	if n <= 0 {
-		return c.recv, nil
+		return c.recv
 	}
-	if err := c.chargeProduct(n, int(fill.num)); err != nil {
-		return Value{}, err
-	}
+	raise(c.chargeProduct(n, int(fill.num)))
 	b := c.builder(n*int(fill.num) + int(c.recv.num))
 	before := left(n, width)
 	b.lit(strings.Repeat(fill.text(), before))
 	b.str(c.recv)
 	b.lit(strings.Repeat(fill.text(), n-before))
-	return b.value(), nil
+	return b.value()
 }
 
-func expandTabs(c *call) (Value, error) {
-	size, err := toInt(c.arg(0, intValue(8)))
-	if err != nil {
-		return Value{}, err
-	}
+func expandTabs(c *call) Value {
+	size := must(toInt(c.arg(0, intValue(8))))
 	s := c.recv.text()
 	b := c.builder(len(s))
 	col, from := 0, 0
@@ -665,9 +600,7 @@ func expandTabs(c *call) (Value, error) {
 			if size > 0 {
 				pad := size - col%size
 				col += pad
-				if err := c.charge(pad); err != nil {
-					return Value{}, err
-				}
+				raise(c.charge(pad))
 				b.lit(strings.Repeat(" ", pad))
 			}
 		case '\n', '\r':
@@ -678,25 +611,20 @@ func expandTabs(c *call) (Value, error) {
 		i += n
 	}
 	b.sub(c.recv, from, len(s))
-	return b.value(), c.charge(len(s))
+	return must(b.value(), c.charge(len(s)))
 }
 
 // translate maps code points through a table: to a code point, to a string, or, with None, to
 // nothing.
-func translate(c *call) (Value, error) {
+func translate(c *call) Value {
 	b := c.builder(int(c.recv.num))
 	s := c.recv.text()
-	if err := c.step(len(s) / 16); err != nil {
-		return Value{}, err
-	}
+	raise(c.step(len(s) / 16))
 	for i := 0; i < len(s); {
 		r, n := decodeRune(s[i:])
-		to, ok, err := subscript(c.eval, c.args[0], intValue(int(r)))
-		if err != nil {
-			return Value{}, err
-		}
+		to, ok := must2(subscript(c.eval, c.args[0], intValue(int(r))))
 		if k := c.args[0].kind; k != Dict && !c.args[0].isSeq() && !c.args[0].isString() {
-			return Value{}, errf(TypeError, "'%s' object is not subscriptable", typeName(c.args[0]))
+			panic(errf(TypeError, "'%s' object is not subscriptable", typeName(c.args[0])))
 		}
 		size := len(b.buf)
 		switch {
@@ -707,19 +635,17 @@ func translate(c *call) (Value, error) {
 		case to.kind == Int && to.int() >= 0 && to.int() <= 0x10FFFF:
 			b.lit(string(appendRune(nil, rune(to.int()))))
 		case to.kind == Int:
-			return Value{}, errf(ValueError, "character mapping must be in range(0x110000)")
+			panic(errf(ValueError, "character mapping must be in range(0x110000)"))
 		case !to.isNone():
-			return Value{}, errf(TypeError, "character mapping must return integer, None or str")
+			panic(errf(TypeError, "character mapping must return integer, None or str"))
 		}
-		if err := c.charge(len(b.buf) - size); err != nil {
-			return Value{}, err
-		}
+		raise(c.charge(len(b.buf) - size))
 		i += n
 	}
-	return b.value(), nil
+	return b.value()
 }
 
-func makeTranslation(c *call) (Value, error) {
+func makeTranslation(c *call) Value {
 	out := c.dict(8)
 	code := func(s string) Value {
 		r, _ := decodeRune(s)
@@ -727,56 +653,41 @@ func makeTranslation(c *call) (Value, error) {
 	}
 	if !c.given(1) {
 		if c.args[0].kind != Dict {
-			return Value{}, errf(TypeError, "if you give only one argument to maketrans "+
-				"it must be a dict")
+			panic(errf(TypeError, "if you give only one argument to maketrans "+
+				"it must be a dict"))
 		}
 		for _, e := range c.args[0].dict().all() {
 			key := e.key
 			if key.isString() {
 				if runeCount(key.text()) != 1 {
-					return Value{}, errf(ValueError, "string keys in translate table "+
-						"must be of length 1")
+					panic(errf(ValueError, "string keys in translate table "+
+						"must be of length 1"))
 				}
 				key = code(key.text())
 			} else if key.kind != Int && key.kind != Bool {
-				return Value{}, errf(TypeError, "keys in translate table must be "+
-					"strings or integers")
+				panic(errf(TypeError, "keys in translate table must be "+
+					"strings or integers"))
 			}
-			if err := out.set(c.eval, key, e.value); err != nil {
-				return Value{}, err
-			}
+			raise(out.set(c.eval, key, e.value))
 		}
-		return dictValue(out), c.step(out.len())
+		return must(dictValue(out), c.step(out.len()))
 	}
-	from, err := c.argText(0)
-	if err != nil {
-		return Value{}, err
-	}
-	to, err := c.argText(1)
-	if err != nil {
-		return Value{}, err
-	}
+	from := c.argText(0)
+	to := c.argText(1)
 	if runeCount(from) != runeCount(to) {
-		return Value{}, errf(ValueError, "the first two maketrans arguments must have equal length")
+		panic(errf(ValueError, "the first two maketrans arguments must have equal length"))
 	}
 	for from != "" {
-		if err := out.set(c.eval, code(from), code(to)); err != nil {
-			return Value{}, err
-		}
+		raise(out.set(c.eval, code(from), code(to)))
 		from, to = from[runeSize(from):], to[runeSize(to):]
 	}
 	if c.given(2) {
-		none, err := c.argText(2)
-		if err != nil {
-			return Value{}, err
-		}
+		none := c.argText(2)
 		for ; none != ""; none = none[runeSize(none):] {
-			if err := out.set(c.eval, code(none), noneValue()); err != nil {
-				return Value{}, err
-			}
+			raise(out.set(c.eval, code(none), noneValue()))
 		}
 	}
-	return dictValue(out), c.step(out.len())
+	return must(dictValue(out), c.step(out.len()))
 }
 
 // markupMethods derives Markup's methods from those of str, as markupsafe 2.1 does: some escape
@@ -790,42 +701,36 @@ func markupMethods(base map[string]*builtin) map[string]*builtin {
 		case "capitalize", "title", "lower", "upper", "replace", "ljust", "rjust", "lstrip",
 			"rstrip", "center", "strip",
 			"translate", "expandtabs", "swapcase", "zfill", "partition", "rpartition":
-			derived.run = func(c *call) (Value, error) {
+			derived.run = func(c *call) Value {
 				for i, a := range c.args {
 					if a.isString() {
-						var err error
-						if c.args[i], err = escape(c.eval, a); err != nil {
-							return Value{}, err
-						}
+						c.args[i] = must(escape(c.eval, a))
 					}
 				}
 				return asMarkup(b.run(c))
 			}
 		case "split", "rsplit", "splitlines", "format", "format_map":
-			derived.run = func(c *call) (Value, error) { return asMarkup(b.run(c)) }
+			derived.run = func(c *call) Value { return asMarkup(b.run(c)) }
 		case "join":
-			derived.run = func(c *call) (Value, error) {
-				items, err := collectOwn(c.eval, c.args[0])
-				for i := 0; err == nil && i < len(items); i++ {
-					items[i], err = escape(c.eval, items[i])
-				}
-				if err != nil {
-					return Value{}, err
+			derived.run = func(c *call) Value {
+				items := must(collectOwn(c.eval, c.args[0]))
+				for i := range items {
+					items[i] = must(escape(c.eval, items[i]))
 				}
 				c.args[0] = c.list(items)
 				return asMarkup(b.run(c))
 			}
 		default:
-			derived.run = func(c *call) (Value, error) {
+			derived.run = func(c *call) Value {
 				c.recv.kind = String
 				return b.run(c)
 			}
 		}
 	}
 	for _, t := range []entryOf{
-		{"unescape", "", func(c *call) (Value, error) { return unescapeValue(c.eval, c.recv) }},
-		{"striptags", "", func(c *call) (Value, error) { return stripTags(c.eval, c.recv) }},
-		{"escape", "/ s", func(c *call) (Value, error) { return escape(c.eval, c.args[0]) }},
+		{"unescape", "", func(c *call) Value { return unescapeValue(c.eval, c.recv) }},
+		{"striptags", "", func(c *call) Value { return stripTags(c.eval, c.recv) }},
+		{"escape", "/ s", func(c *call) Value { return must(escape(c.eval, c.args[0])) }},
 	} {
 		m[t.name] = t.builtin()
 	}
@@ -833,7 +738,7 @@ func markupMethods(base map[string]*builtin) map[string]*builtin {
 }
 
 // asMarkup marks a string, or the strings of a list or tuple.
-func asMarkup(v Value, err error) (Value, error) {
+func asMarkup(v Value) Value {
 	switch {
 	case v.kind == String:
 		v.kind = Markup
@@ -842,5 +747,5 @@ func asMarkup(v Value, err error) (Value, error) {
 			v.items()[i].kind = Markup
 		}
 	}
-	return v, err
+	return v
 }

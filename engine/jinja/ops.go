@@ -96,7 +96,7 @@ func sub(e *eval, a, b Value) (Value, error) {
 		}
 	}
 	if isSetView(a) || isSetView(b) && isIterable(e, a) {
-		return viewDifference(e, a, b)
+		return attempt(func() Value { return viewDifference(e, a, b) })
 	}
 	return arithmetic(e, "-", a, b)
 }
@@ -181,7 +181,7 @@ func floordiv(e *eval, a, b Value) (Value, error) { return arithmetic(e, "//", a
 // mod is Python's a % b: the remainder, or printf-style formatting.
 func mod(e *eval, a, b Value) (Value, error) {
 	if a.isString() {
-		return formatPercent(e, a, b)
+		return attempt(func() Value { return formatPercent(e, a, b) })
 	}
 	return arithmetic(e, "%", a, b)
 }

@@ -15,55 +15,40 @@ type printer struct {
 
 const printWidth = 80
 
-func filterPprint(c *call) (Value, error) {
+func filterPprint(c *call) Value {
 	p := printer{e: c.eval}
-	if err := p.format(c.recv, 0, 0, 0); err != nil {
-		return Value{}, err
-	}
+	p.format(c.recv, 0, 0, 0)
 	out := stringValue(p.out.String())
 	if c.recv.prov != nil {
 		out.prov = &prov{run: run{node: c.recv.prov.node, role: FromValue, codec: Python,
 			inexact: true}}
 	}
-	return out, nil
+	return out
 }
 
 // oneLine is repr with the keys of dicts sorted.
-func (p *printer) oneLine(v Value) (string, error) {
-	sorted, err := p.sorted(v)
-	if err != nil {
-		return "", err
-	}
-	text, err := repr(p.e, sorted)
-	return text.text(), err
+func (p *printer) oneLine(v Value) string {
+	return must(repr(p.e, p.sorted(v))).text()
 }
 
-func (p *printer) sorted(v Value) (Value, error) {
-	if err := p.e.enter(); err != nil {
-		return Value{}, err
-	}
+func (p *printer) sorted(v Value) Value {
+	raise(p.e.enter())
 	defer p.e.leave()
 	switch v.kind {
 	case List, Tuple:
 		items := slices.Clone(v.items())
 		for i := range items {
-			var err error
-			if items[i], err = p.sorted(items[i]); err != nil {
-				return Value{}, err
-			}
+			items[i] = p.sorted(items[i])
 		}
-		return p.e.seq(items).value(v.kind), p.e.step(len(items))
+		return must(p.e.seq(items).value(v.kind), p.e.step(len(items)))
 	case Dict:
 		entries := p.entries(v.dict())
 		for i := range entries {
-			var err error
-			if entries[i].value, err = p.sorted(entries[i].value); err != nil {
-				return Value{}, err
-			}
+			entries[i].value = p.sorted(entries[i].value)
 		}
-		return dictValue(&dict{entries: entries}), p.e.step(len(entries))
+		return must(dictValue(&dict{entries: entries}), p.e.step(len(entries)))
 	}
-	return v, nil
+	return v
 }
 
 // entries returns a dict's entries sorted by key; keys that cannot be compared are sorted by type.
@@ -85,68 +70,57 @@ func (p *printer) entries(d *dict) []entry {
 
 // format writes v at an indentation; allowance is the number of characters that will follow it on
 // its last line.
-func (p *printer) format(v Value, indent, allowance, level int) error {
-	if err := p.e.enter(); err != nil {
-		return err
-	}
+func (p *printer) format(v Value, indent, allowance, level int) {
+	raise(p.e.enter())
 	defer p.e.leave()
-	text, err := p.oneLine(v)
-	if err != nil {
-		return err
-	}
-	if err := p.e.charge(len(text)); err != nil {
-		return err
-	}
+	text := p.oneLine(v)
+	raise(p.e.charge(len(text)))
 	if runeCount(text) > printWidth-indent-allowance {
 		switch {
 		case v.kind == Dict:
-			return p.dict(p.entries(v.dict()), indent, allowance+1, level+1)
+			p.dict(p.entries(v.dict()), indent, allowance+1, level+1)
+			return
 		case v.kind == List:
-			return p.items("[", v.items(), "]", indent, allowance, level+1)
+			p.items("[", v.items(), "]", indent, allowance, level+1)
+			return
 		case v.kind == Tuple && !v.seq().group:
 			last := ")"
 			if len(v.items()) == 1 {
 				last = ",)"
 			}
-			return p.items("(", v.items(), last, indent, allowance, level+1)
+			p.items("(", v.items(), last, indent, allowance, level+1)
+			return
 		case v.kind == String:
 			p.text(v.text(), indent, allowance, level+1)
-			return nil
+			return
 		}
 	}
 	p.out.WriteString(text)
-	return nil
 }
 
 func (p *printer) newline(indent int) { p.out.WriteString("\n" + strings.Repeat(" ", indent)) }
 
-func (p *printer) dict(entries []entry, indent, allowance, level int) error {
+func (p *printer) dict(entries []entry, indent, allowance, level int) {
 	p.out.WriteByte('{')
 	indent++
 	for i, e := range entries {
-		key, err := p.oneLine(e.key)
-		if err != nil {
-			return err
-		}
+		key := p.oneLine(e.key)
 		p.out.WriteString(key + ": ")
 		after := 1
 		if i == len(entries)-1 {
 			after = allowance
 		}
-		if err := p.format(e.value, indent+runeCount(key)+2, after, level); err != nil {
-			return err
-		}
+		p.format(e.value, indent+runeCount(key)+2, after, level)
 		if i < len(entries)-1 {
 			p.out.WriteByte(',')
 			p.newline(indent)
 		}
 	}
 	p.out.WriteByte('}')
-	return nil
 }
 
 func (p *printer) items(first string, items []Value, last string, indent, allowance,
-	level int) error {
+	level int) {
 	p.out.WriteString(first)
 	indent++
 	for i, item := range items {
@@ -154,16 +128,13 @@ func (p *printer) items(first string, items []Value, last string, indent, allowa
 		if i == len(items)-1 {
 			after = allowance + len(last)
 		}
-		if err := p.format(item, indent, after, level); err != nil {
-			return err
-		}
+		p.format(item, indent, after, level)
 		if i < len(items)-1 {
 			p.out.WriteByte(',')
 			p.newline(indent)
 		}
 	}
 	p.out.WriteString(last)
-	return nil
 }
 
 // text writes a long string as several literals, one a line, cut after white space.

@@ -32,11 +32,11 @@ func plain(e *eval, v Value) (Value, error) {
 
 // repr is Python's repr(v).
 func repr(e *eval, v Value) (Value, error) {
-	b := e.builder(16)
-	if err := b.repr(e, v, nil); err != nil {
-		return Value{}, err
-	}
-	return b.value(), nil
+	return attempt(func() Value {
+		b := e.builder(16)
+		b.repr(e, v, nil)
+		return b.value()
+	})
 }
 
 // reprText is repr for messages, where a failure does not matter.
@@ -49,7 +49,7 @@ func reprText(e *eval, v Value) string {
 }
 
 // print appends str(v).
-func (b *builder) print(e *eval, v Value) error {
+func (b *builder) print(e *eval, v Value) (err error) {
 	switch v.kind {
 	case String, Markup:
 		b.str(v)
@@ -67,12 +67,14 @@ func (b *builder) print(e *eval, v Value) error {
 	case Undefined:
 		return nil
 	}
-	return b.repr(e, v, nil)
+	defer caught(&err)
+	b.repr(e, v, nil)
+	return nil
 }
 
 // repr appends repr(v). active holds the lists and dicts around v, which print as [...] inside
 // themselves.
-func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
+func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) {
 	start := len(b.buf)
 	switch v.kind {
 	case None:
@@ -86,56 +88,38 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
 	case Int:
 		b.buf = strconv.AppendInt(b.buf, v.int(), 10)
 	case BigInt:
-		text, err := bigText(v)
-		if err != nil {
-			return err
-		}
-		b.buf = append(b.buf, text...)
+		b.buf = append(b.buf, bigText(v)...)
 	case Float:
 		b.buf = appendFloat(b.buf, v.float())
 	case Undefined:
 		b.buf = append(b.buf, "Undefined"...)
 	case String:
-		return b.reprString(e, v)
+		b.reprString(e, v)
+		return
 	case Markup:
 		b.lit("Markup(")
-		if err := b.reprString(e, v); err != nil {
-			return err
-		}
+		b.reprString(e, v)
 		b.lit(")")
-		return nil
+		return
 	case List, Tuple, Dict:
-		return b.reprContainer(e, v, active)
+		b.reprContainer(e, v, active)
+		return
 	case Namespace:
 		b.lit("<Namespace ")
-		if err := b.reprContainer(e, dictValue(&v.namespace().attrs), active); err != nil {
-			return err
-		}
+		b.reprContainer(e, dictValue(&v.namespace().attrs), active)
 		b.lit(">")
-		return nil
+		return
 	case View:
 		b.lit(typeName(v) + "([")
-		it, err := iterate(e, v)
-		if err != nil {
-			return err
-		}
-		for i := 0; ; i++ {
-			item, ok, err := it.next(e)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				break
-			}
-			if i > 0 {
+		start := len(b.buf)
+		for item := range e.each(v) {
+			if len(b.buf) > start {
 				b.lit(", ")
 			}
-			if err := b.repr(e, item, active); err != nil {
-				return err
-			}
+			b.repr(e, item, active)
 		}
 		b.lit("])")
-		return nil
+		return
 	case Range:
 		r := v.rng()
 		b.buf = append(b.buf, "range("...)
@@ -155,7 +139,7 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
 		b.buf = append(b.buf, v.object().repr()...)
 	}
 	b.mark(start, leaf(v, Python))
-	return e.charge(len(b.buf) - start)
+	raise(e.charge(len(b.buf) - start))
 }
 
 // address ends Python's text of an object that has no better one. Here it is the same for all, so
@@ -173,26 +157,24 @@ func (f *function) describe() string {
 	return "<built-in method " + f.name + " of " + typeName(f.recv) + " object" + address
 }
 
-func bigText(v Value) (string, error) {
+func bigText(v Value) string {
 	b := v.big()
 	if b.BitLen() < 14_000 {
-		return b.String(), nil
+		return b.String()
 	}
 	text := ""
 	if b.BitLen() < 14_300 {
 		text = b.String()
 	}
 	if text == "" || len(strings.TrimPrefix(text, "-")) > maxDigits {
-		return "", errf(ValueError, "Exceeds the limit (%d digits) for integer string "+
-			"conversion; use sys.set_int_max_str_digits() to increase the limit", maxDigits)
+		panic(errf(ValueError, "Exceeds the limit (%d digits) for integer string "+
+			"conversion; use sys.set_int_max_str_digits() to increase the limit", maxDigits))
 	}
-	return text, nil
+	return text
 }
 
-func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) error {
-	if err := e.enter(); err != nil {
-		return err
-	}
+func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) {
+	raise(e.enter())
 	defer e.leave()
 	around := structure(v, Python)
 	put := func(s string) {
@@ -210,7 +192,7 @@ func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) error
 	if e.mutable {
 		if slices.Contains(active, v.ref) {
 			put(first + "..." + last)
-			return nil
+			return
 		}
 		active = append(active, v.ref)
 	}
@@ -220,13 +202,9 @@ func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) error
 			if i > 0 {
 				put(", ")
 			}
-			if err := b.repr(e, entry.key, active); err != nil {
-				return err
-			}
+			b.repr(e, entry.key, active)
 			put(": ")
-			if err := b.repr(e, entry.value, active); err != nil {
-				return err
-			}
+			b.repr(e, entry.value, active)
 		}
 	} else {
 		items := v.items()
@@ -234,21 +212,19 @@ func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) error
 			if i > 0 {
 				put(", ")
 			}
-			if err := b.repr(e, item, active); err != nil {
-				return err
-			}
+			b.repr(e, item, active)
 		}
 		if v.kind == Tuple && len(items) == 1 {
 			put(",")
 		}
 	}
 	put(last)
-	return e.step(1)
+	raise(e.step(1))
 }
 
 // reprString appends the repr of a string's text. The quotes are structure, the text between them
 // keeps its runs.
-func (b *builder) reprString(e *eval, v Value) error {
+func (b *builder) reprString(e *eval, v Value) {
 	s := v.text()
 	quote := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
@@ -257,7 +233,8 @@ func (b *builder) reprString(e *eval, v Value) error {
 	if !b.on {
 		b.buf = append(b.buf, quote)
 		b.buf = append(appendRepr(b.buf, s, quote), quote)
-		return e.charge(len(s) + 2)
+		raise(e.charge(len(s) + 2))
+		return
 	}
 	around := run{}
 	if n := v.origin(); n != nil {
@@ -270,7 +247,7 @@ func (b *builder) reprString(e *eval, v Value) error {
 	put()
 	b.encode(v, Python, func(dst []byte, s string) []byte { return appendRepr(dst, s, quote) })
 	put()
-	return e.charge(len(s) + 2)
+	raise(e.charge(len(s) + 2))
 }
 
 // pyQuote is Python's repr of a string.

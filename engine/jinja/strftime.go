@@ -8,7 +8,7 @@ import (
 
 // strftime is Python's datetime.strftime of a naive datetime in the C locale, with glibc's flags
 // (-, _, 0, ^, #), widths and modifiers. An unknown directive is kept as it is.
-func strftime(e *eval, t time.Time, format string) (string, error) {
+func strftime(e *eval, t time.Time, format string) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
@@ -31,7 +31,7 @@ func strftime(e *eval, t time.Time, format string) (string, error) {
 		width := 0
 		for ; i < len(format) && isDigit(format[i]); i++ {
 			if width = width*10 + int(format[i]-'0'); width > maxWidth {
-				return "", errf(LimitError, "a date format with a width of more than %d", maxWidth)
+				panic(errf(LimitError, "a date format with a width of more than %d", maxWidth))
 			}
 		}
 		if i < len(format) && (format[i] == 'E' || format[i] == 'O') {
@@ -70,13 +70,11 @@ func strftime(e *eval, t time.Time, format string) (string, error) {
 		if pad == '0' {
 			fill = "0"
 		}
-		if err := e.charge(width); err != nil {
-			return "", err
-		}
+		raise(e.charge(width))
 		b.WriteString(strings.Repeat(fill, max(max(width, digits)-len(text), 0)))
 		b.WriteString(text)
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // directive writes one directive. digits is the width of a number, 0 for other text; pad is its

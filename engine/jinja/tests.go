@@ -1,13 +1,12 @@
 package jinja
 
-func is(ok func(v Value) bool) func(c *call) (Value, error) {
-	return func(c *call) (Value, error) { return boolValue(ok(c.recv)), nil }
+func is(ok func(v Value) bool) func(c *call) Value {
+	return func(c *call) Value { return boolValue(ok(c.recv)) }
 }
 
-func relation(op string) func(c *call) (Value, error) {
-	return func(c *call) (Value, error) {
-		ok, err := compare(c.eval, op, c.recv, c.args[0])
-		return boolValue(ok), err
+func relation(op string) func(c *call) Value {
+	return func(c *call) Value {
+		return boolValue(must(compare(c.eval, op, c.recv, c.args[0])))
 	}
 }
 
@@ -15,30 +14,28 @@ var testTable = []entryOf{
 	{"boolean", "", is(func(v Value) bool { return v.kind == Bool })},
 	{"callable", "/", is(isCallable)},
 	{"defined", "", is(func(v Value) bool { return v.kind != Undefined })},
-	{"divisibleby", "num", func(c *call) (Value, error) { return remainderIs(c, c.args[0], 0) }},
+	{"divisibleby", "num", func(c *call) Value { return remainderIs(c, c.args[0], 0) }},
 	{"escaped", "", is(func(v Value) bool { return v.kind == Markup })},
-	{"even", "", func(c *call) (Value, error) { return remainderIs(c, intValue(2), 0) }},
-	{"odd", "", func(c *call) (Value, error) { return remainderIs(c, intValue(2), 1) }},
+	{"even", "", func(c *call) Value { return remainderIs(c, intValue(2), 0) }},
+	{"odd", "", func(c *call) Value { return remainderIs(c, intValue(2), 1) }},
 	{"false", "", is(func(v Value) bool { return v.kind == Bool && !v.bool() })},
 	{"true", "", is(func(v Value) bool { return v.kind == Bool && v.bool() })},
-	{"filter", "", func(c *call) (Value, error) { return isNamed(c, filters) }},
-	{"test", "", func(c *call) (Value, error) { return isNamed(c, tests) }},
+	{"filter", "", func(c *call) Value { return isNamed(c, filters) }},
+	{"test", "", func(c *call) Value { return isNamed(c, tests) }},
 	{"float", "", is(func(v Value) bool { return v.kind == Float })},
 	{"integer", "", is(func(v Value) bool { return v.kind == Int || v.kind == BigInt })},
 	{"number", "", is(Value.isNumber)},
-	{"in", "seq", func(c *call) (Value, error) {
-		ok, err := contains(c.eval, c.args[0], c.recv)
-		return boolValue(ok), err
+	{"in", "seq", func(c *call) Value {
+		return boolValue(must(contains(c.eval, c.args[0], c.recv)))
 	}},
-	{"iterable", "", func(c *call) (Value, error) {
-		_, err := iterate(c.eval, c.recv)
-		return boolValue(err == nil), nil
+	{"iterable", "", func(c *call) Value {
+		return boolValue(isIterable(c.eval, c.recv))
 	}},
-	{"lower", "", func(c *call) (Value, error) { return isCase(c, isLower) }},
-	{"upper", "", func(c *call) (Value, error) { return isCase(c, isUpper) }},
+	{"lower", "", func(c *call) Value { return isCase(c, isLower) }},
+	{"upper", "", func(c *call) Value { return isCase(c, isUpper) }},
 	{"mapping", "", is(func(v Value) bool { return v.kind == Dict })},
 	{"none", "", is(Value.isNone)},
-	{"sameas", "other", func(c *call) (Value, error) { return boolValue(same(c.recv, c.args[0])), nil }},
+	{"sameas", "other", func(c *call) Value { return boolValue(same(c.recv, c.args[0])) }},
 	{"sequence", "", is(func(v Value) bool {
 		switch v.kind {
 		case String, Markup, List, Tuple, Dict, Range, Undefined:
@@ -68,23 +65,18 @@ func isCallable(v Value) bool {
 }
 
 // remainderIs is value % num == want, which for strings is formatting.
-func remainderIs(c *call, num Value, want int) (Value, error) {
-	r, err := mod(c.eval, c.recv, num)
-	if err != nil {
-		return Value{}, err
-	}
-	ok, err := equalValues(c.eval, r, intValue(want))
-	return boolValue(ok), err
+func remainderIs(c *call, num Value, want int) Value {
+	r := must(mod(c.eval, c.recv, num))
+	return boolValue(must(equalValues(c.eval, r, intValue(want))))
 }
 
-func isNamed(c *call, table map[string]*builtin) (Value, error) {
+func isNamed(c *call, table map[string]*builtin) Value {
 	if c.recv.isString() {
-		return boolValue(table[c.recv.text()] != nil), nil
+		return boolValue(table[c.recv.text()] != nil)
 	}
-	return boolValue(false), checkHashable(c.recv)
+	return must(boolValue(false), checkHashable(c.recv))
 }
 
-func isCase(c *call, ok func(rune) bool) (Value, error) {
-	s, err := str(c.eval, c.recv)
-	return boolValue(err == nil && hasCase(s.text(), ok)), err
+func isCase(c *call, ok func(rune) bool) Value {
+	return boolValue(hasCase(soft(c.eval, c.recv).text(), ok))
 }

@@ -24,36 +24,28 @@ type encoder struct {
 }
 
 // filterJSON is tojson as transformers defines it: json.dumps with ensure_ascii off.
-func filterJSON(c *call) (Value, error) {
+func filterJSON(c *call) Value {
 	j := encoder{builder: builder{buf: c.scratch[:0], runs: c.scratchRuns[:0], on: c.origins},
 		e: c.eval, comma: ", ", colon: ": "}
 	field := c.recv.prov.field()
 	if field != nil {
 		j.on = false
 	}
-	var err error
-	if j.ascii, err = truth(c.eval, c.args[0]); err != nil {
-		return Value{}, err
-	}
-	if j.sortKeys, err = truth(c.eval, c.args[3]); err != nil {
-		return Value{}, err
-	}
+	j.ascii = must(truth(c.eval, c.args[0]))
+	j.sortKeys = must(truth(c.eval, c.args[3]))
 	if !c.arg(1, noneValue()).isNone() {
 		j.pretty, j.comma = true, ","
 	}
 	if v := c.arg(2, noneValue()); !v.isNone() {
-		pair, err := collect(c.eval, v)
-		if err != nil {
-			return Value{}, err
-		}
+		pair := must(collect(c.eval, v))
 		if len(pair) != 2 {
-			return Value{}, errf(ValueError, "separators must be a pair "+
-				"(item_separator, key_separator)")
+			panic(errf(ValueError, "separators must be a pair "+
+				"(item_separator, key_separator)"))
 		}
 		for i, part := range []*string{&j.comma, &j.colon} {
 			if !pair[i].isString() && !c.recv.isString() {
-				return Value{}, errf(TypeError, "a separator "+
-					"must be str, not %s", typeName(pair[i]))
+				panic(errf(TypeError, "a separator "+
+					"must be str, not %s", typeName(pair[i])))
 			} else if pair[i].isString() {
 				*part = pair[i].text()
 			}
@@ -61,22 +53,18 @@ func filterJSON(c *call) (Value, error) {
 	}
 	if c.recv.isString() { // json.dumps looks at nothing else then
 		j.text(c.recv)
-		return j.finish(field), c.charge(len(j.buf))
+		return must(j.finish(field), c.charge(len(j.buf)))
 	}
 	switch v := c.arg(1, noneValue()); {
 	case v.isNone():
 	case v.isString():
 		j.indent = v.text()
 	default:
-		if v, err = mul(c.eval, stringValue(" "), v); err != nil {
-			return Value{}, err
-		}
+		v = must(mul(c.eval, stringValue(" "), v))
 		j.indent = v.text()
 	}
-	if err := j.value(c.recv); err != nil {
-		return Value{}, err
-	}
-	return j.finish(field), nil
+	j.value(c.recv)
+	return j.finish(field)
 }
 
 // maxScratch bounds the buffer that is kept, in bytes.
@@ -102,23 +90,20 @@ func (j *encoder) put(s string, r run) {
 	j.mark(start, r)
 }
 
-func (j *encoder) newline(r run) error {
+func (j *encoder) newline(r run) {
 	if !j.pretty {
-		return nil
+		return
 	}
-	if err := j.e.chargeProduct(j.depth, len(j.indent)+1); err != nil {
-		return err
-	}
+	raise(j.e.chargeProduct(j.depth, len(j.indent)+1))
 	start := len(j.buf)
 	j.buf = append(j.buf, '\n')
 	for range j.depth {
 		j.buf = append(j.buf, j.indent...)
 	}
 	j.mark(start, r)
-	return nil
 }
 
-func (j *encoder) value(v Value) error {
+func (j *encoder) value(v Value) {
 	start := len(j.buf)
 	switch v.kind {
 	case String, Markup:
@@ -126,12 +111,13 @@ func (j *encoder) value(v Value) error {
 	case List, Tuple, Dict:
 		if field := v.prov.field(); j.on && field != nil { // all of the text is from there
 			j.on = false
-			err := j.container(v)
+			j.container(v)
 			j.on = true
 			j.mark(start, field.run)
-			return err
+			return
 		}
-		return j.container(v)
+		j.container(v)
+		return
 	case None:
 		j.put("null", leaf(v, JSON))
 	case Bool:
@@ -144,17 +130,14 @@ func (j *encoder) value(v Value) error {
 		j.buf = strconv.AppendInt(j.buf, v.int(), 10)
 		j.mark(start, leaf(v, JSON))
 	case BigInt:
-		text, err := bigText(v)
-		if err != nil {
-			return err
-		}
+		text := bigText(v)
 		j.put(text, leaf(v, JSON))
 	case Float:
 		j.put(jsonFloat(v.float()), leaf(v, JSON))
 	default:
-		return errf(TypeError, "Object of type %s is not JSON serializable", typeName(v))
+		panic(errf(TypeError, "Object of type %s is not JSON serializable", typeName(v)))
 	}
-	return j.e.charge(len(j.buf) - start)
+	raise(j.e.charge(len(j.buf) - start))
 }
 
 // jsonFloat is json's text of a float.
@@ -187,26 +170,26 @@ func (j *encoder) text(v Value) {
 	j.put(`"`, quotes)
 }
 
-func (j *encoder) container(v Value) error {
+func (j *encoder) container(v Value) {
 	if !j.on && !j.sortKeys && len(j.indent) <= 64 {
 		start := len(j.buf)
 		if v.kind == Dict && v.dict().src != nil {
 			j.rawMembers(v.dict().src)
-			return j.e.charge(len(j.buf) - start)
+			raise(j.e.charge(len(j.buf) - start))
+			return
 		}
 		if v.kind == List && v.seq().src != nil {
 			j.rawItems(v.seq().src)
-			return j.e.charge(len(j.buf) - start)
+			raise(j.e.charge(len(j.buf) - start))
+			return
 		}
 	}
-	if err := j.e.enter(); err != nil {
-		return err
-	}
+	raise(j.e.enter())
 	defer j.e.leave()
 	if j.e.mutable {
 		for _, p := range j.active {
 			if p == v.ref {
-				return errf(ValueError, "Circular reference detected")
+				panic(errf(ValueError, "Circular reference detected"))
 			}
 		}
 		j.active = append(j.active, v.ref)
@@ -221,57 +204,37 @@ func (j *encoder) container(v Value) error {
 	} else {
 		n = v.seq().len()
 	}
-	if err := j.e.step(n); err != nil {
-		return err
-	}
+	raise(j.e.step(n))
 	if n == 0 {
 		j.put(first+last, around)
-		return nil
+		return
 	}
 	j.put(first, around)
 	j.depth++
-	var err error
 	if v.kind == Dict {
-		err = j.members(v, around)
+		j.members(v, around)
 	} else {
 		for i, item := range v.items() {
 			if i > 0 {
 				j.put(j.comma, around)
 			}
-			if err = j.newline(around); err != nil {
-				break
-			}
-			if err = j.value(item); err != nil {
-				break
-			}
+			j.newline(around)
+			j.value(item)
 		}
 	}
 	j.depth--
-	if err != nil {
-		return err
-	}
-	if err := j.newline(around); err != nil {
-		return err
-	}
+	j.newline(around)
 	j.put(last, around)
-	return j.e.charge(2)
+	raise(j.e.charge(2))
 }
 
-func (j *encoder) members(v Value, around run) error {
+func (j *encoder) members(v Value, around run) {
 	entries := v.dict().all()
 	if j.sortKeys {
 		sorted := append([]entry(nil), entries...)
-		var err error
 		sort.SliceStable(sorted, func(a, b int) bool {
-			less, lerr := order(j.e, "<", sorted[a].key, sorted[b].key)
-			if lerr != nil && err == nil {
-				err = lerr
-			}
-			return less
+			return must(order(j.e, "<", sorted[a].key, sorted[b].key))
 		})
-		if err != nil {
-			return err
-		}
 		entries = sorted
 	}
 	first := true
@@ -292,35 +255,25 @@ func (j *encoder) members(v Value, around run) error {
 		case Float:
 			text = jsonFloat(key.float())
 		case BigInt:
-			var err error
-			if text, err = bigText(key); err != nil {
-				return err
-			}
+			text = bigText(key)
 		default:
-			return errf(TypeError, "keys must be str, int, float, bool "+
-				"or None, not %s", typeName(key))
+			panic(errf(TypeError, "keys must be str, int, float, bool "+
+				"or None, not %s", typeName(key)))
 		}
 		if !first {
 			j.put(j.comma, around)
 		}
 		first = false
-		if err := j.newline(around); err != nil {
-			return err
-		}
+		j.newline(around)
 		if key.isString() {
 			j.text(key)
 		} else {
 			j.put(`"`+text+`"`, leaf(key, JSON))
 		}
-		if err := j.e.charge(len(j.buf) - start); err != nil {
-			return err
-		}
+		raise(j.e.charge(len(j.buf) - start))
 		j.put(j.colon, around)
-		if err := j.value(value); err != nil {
-			return err
-		}
+		j.value(value)
 	}
-	return nil
 }
 
 // raw writes JSON that has not been converted to template values yet.

@@ -98,7 +98,7 @@ func (l *list) value(kind Kind) Value { return Value{kind: kind, ref: unsafe.Poi
 
 func dictValue(d *dict) Value { return Value{kind: Dict, ref: unsafe.Pointer(d)} }
 
-func generatorValue(name string, next func(*eval) (Value, bool, error)) Value {
+func generatorValue(name string, next func(*eval) (Value, bool)) Value {
 	return Value{kind: Generator, ref: unsafe.Pointer(&generator{name: name, next: next})}
 }
 
@@ -602,7 +602,7 @@ func (n *namespace) set(name string, v Value) {
 // again after that.
 type generator struct {
 	name string // Python's name of the function, for printing
-	next func(*eval) (Value, bool, error)
+	next func(*eval) (Value, bool)
 	done bool
 }
 
