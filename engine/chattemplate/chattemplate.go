@@ -271,11 +271,9 @@ func (o Observation) WrittenAt(off int) (int, bool) {
 // template more than once.
 func (o Observation) OriginAt(off int) (int, bool) {
 	const around, least = 32, 12 // bytes
-	from := 0
-	for _, r := range o.Runs {
+	for from, r := range o.All() {
 		end := from + r.Len
 		if off >= end {
-			from = end
 			continue
 		}
 		if w, ok := o.Trace.WriteAt(off); r.Role != jinja.Literal {

@@ -3,8 +3,10 @@ package jinja
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -227,6 +229,30 @@ func (v Vars) Get(name string) (ordered.Value, bool) {
 type Text struct {
 	String string
 	Runs   []Run
+}
+
+// All yields the runs, each with the offset in bytes at which it begins.
+func (t Text) All() iter.Seq2[int, Run] {
+	return func(yield func(int, Run) bool) {
+		at := 0
+		for _, r := range t.Runs {
+			if !yield(at, r) {
+				return
+			}
+			at += r.Len
+		}
+	}
+}
+
+// From returns the text that is the value at a path, all of it, one piece after the other.
+func (t Text) From(path string) string {
+	var b strings.Builder
+	for at, r := range t.All() {
+		if r.Path == path && r.Role == FromValue {
+			b.WriteString(t.String[at : at+r.Len])
+		}
+	}
+	return b.String()
 }
 
 // Render renders the template. The error is a [source.Error] at the expression that failed; see

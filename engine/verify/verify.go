@@ -620,10 +620,10 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	if err != nil {
 		return "", expected{}, err
 	}
-	start, pos, stop := 0, 0, len(o.Text.String)
+	start, stop := 0, len(o.Text.String)
 	written := map[string]int{} // the first byte of the text that was copied from a path
 	last := map[string]int{}    // and where the last of it ends
-	for _, run := range o.Runs {
+	for pos, run := range o.All() {
 		if v.caps.Needs.ToolsSystem && len(r.Tools) > 0 {
 			run.Path = withoutSystem(run.Path)
 		}
@@ -640,7 +640,6 @@ func (v *verifier) render(s shape) (string, expected, error) {
 			}
 			last[run.Path] = pos + run.Len
 		}
-		pos += run.Len
 	}
 	if stop == len(o.Text.String) {
 		stop = len(strings.TrimSuffix(o.Text.String, v.analysis.NextPrompt))

@@ -54,10 +54,10 @@ type account struct {
 // are one.
 func newAccount(o chattemplate.Observation) account {
 	a := account{prompt: o.String}
-	to := 0
-	for i, r := range o.Runs {
-		from := to
-		to += r.Len
+	i := -1
+	for from, r := range o.All() {
+		to := from + r.Len
+		i++
 		text := strings.TrimSpace(o.String[from:to])
 		if r.Role != jinja.FromValue && r.Role != jinja.FromKey || text == "" ||
 			chattemplate.IsOwn(r.Origin) {

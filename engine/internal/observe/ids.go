@@ -69,26 +69,13 @@ func (l *idLab) kept(id string) bool {
 		return refusal(r) == nil // a limit says nothing
 	}
 	for _, path := range l.paths {
-		own := l.base.copied(path)
+		own := l.base.From(path)
 		if strings.Contains(own, l.base.Probe.Calls[0].ID) &&
-			r.copied(path) != strings.ReplaceAll(own, l.base.Probe.Calls[0].ID, id) {
+			r.From(path) != strings.ReplaceAll(own, l.base.Probe.Calls[0].ID, id) {
 			return false
 		}
 	}
 	return true
-}
-
-// copied returns the texts that came from the value at a path, one after the other.
-func (r *Rendering) copied(path string) string {
-	var b strings.Builder
-	at := 0
-	for _, run := range r.Runs {
-		if run.Path == path && run.Role == jinja.FromValue {
-			b.WriteString(r.String[at : at+run.Len])
-		}
-		at += run.Len
-	}
-	return b.String()
 }
 
 // maxID is the length up to which ids are tried; a template that takes one so long takes any.

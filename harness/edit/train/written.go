@@ -139,8 +139,7 @@ func edges(obs chattemplate.Observation, n int) (first, last []int) {
 	for i := range first {
 		first[i], last[i] = -1, -1
 	}
-	off := 0
-	for _, run := range obs.Runs {
+	for off, run := range obs.All() {
 		var i int
 		var field string
 		if _, err := fmt.Sscanf(run.Path, "messages[%d].%s", &i, &field); err == nil && i < n &&
@@ -150,7 +149,6 @@ func edges(obs chattemplate.Observation, n int) (first, last []int) {
 			}
 			last[i] = off + run.Len
 		}
-		off += run.Len
 	}
 	return first, last
 }
@@ -217,10 +215,9 @@ func (r *Rendering) afterPrompt(t *engine.Template, in chattemplate.Input, i, at
 		return -1
 	}
 	path, tail := "", ""
-	off := 0
-	for _, run := range prompt.Runs {
-		if off += run.Len; strings.HasPrefix(run.Path, "messages[") {
-			path, tail = run.Path, prompt.String[off:]
+	for off, run := range prompt.All() {
+		if strings.HasPrefix(run.Path, "messages[") {
+			path, tail = run.Path, prompt.String[off+run.Len:]
 		}
 	}
 	if from := r.afterText(path, tail, at, text); from >= 0 || f.Reasoning.Open.Text == "" {
@@ -236,8 +233,8 @@ func (r *Rendering) afterPrompt(t *engine.Template, in chattemplate.Input, i, at
 // afterText returns where the text of a variable and another one end, the last time that they do so
 // between a place and the text of an answer, which is -1 where it has none.
 func (r *Rendering) afterText(path, then string, at, text int) int {
-	off, from := 0, -1
-	for _, run := range r.Runs {
+	from := -1
+	for off, run := range r.All() {
 		off += run.Len
 		if to := off + len(then); run.Path == path && path != "" && to >= at &&
 			(text < 0 || to <= text) && strings.HasPrefix(r.String[off:], then) {

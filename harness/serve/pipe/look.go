@@ -143,8 +143,7 @@ func originsOf(t *engine.Template, in chattemplate.Input, prompt string) []Origi
 			all = append(all, one)
 		}
 	}
-	at := 0
-	for _, run := range o.Runs {
+	for at, run := range o.All() {
 		end := at + run.Len
 		who, path := whose(in, run.Origin.Path)
 		if who == "template" && at < begin && end > begin {
@@ -155,7 +154,6 @@ func originsOf(t *engine.Template, in chattemplate.Input, prompt string) []Origi
 			who = "generation"
 		}
 		add(Origin{at, end, who, path})
-		at = end
 	}
 	return all
 }

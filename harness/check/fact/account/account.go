@@ -55,12 +55,10 @@ var Entries = probe.NewFact(func(s *probe.Subject) []Entry {
 			continue // other rules are about it
 		}
 		e := Entry{Name: r.Name, In: in, Seen: seen}
-		at := 0
-		for _, run := range seen.Runs {
+		for at, run := range seen.All() {
 			if run.Len > 0 {
 				e.Runs = append(e.Runs, Run{run, at, seen.String[at : at+run.Len]})
 			}
-			at += run.Len
 		}
 		all = append(all, e)
 	}

@@ -87,10 +87,8 @@ func GapsIn(t *prompts.Prompt) []Gap {
 // between returns a stretch of the prompt with holes where it came from messages.
 func between(t *prompts.Prompt, from, to int) string {
 	var b strings.Builder
-	at := 0
-	for _, r := range t.Seen.Runs {
+	for at, r := range t.Seen.All() {
 		lo, hi := max(at, from), min(at+r.Len, to)
-		at += r.Len
 		switch {
 		case lo >= hi:
 		case prompts.MessageOf(r) >= 0:

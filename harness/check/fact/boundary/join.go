@@ -124,10 +124,8 @@ func read(name string, in chattemplate.Input, seen chattemplate.Observation) *Re
 	}
 	own := []byte(seen.String)
 	var texts []Piece
-	at := 0
-	for _, run := range seen.Runs {
-		from := at
-		at += run.Len
+	for from, run := range seen.All() {
+		at := from + run.Len
 		name, of := field(run, kinds)
 		if name == "" || run.Len == 0 {
 			continue

@@ -140,15 +140,14 @@ func ownLines(o chattemplate.Observation, yield func(text string, off int)) {
 			from = end + 1
 		}
 	}
-	from, at := 0, 0
-	for _, r := range o.Runs {
+	from := 0
+	for at, r := range o.All() {
 		if !chattemplate.IsOwn(r.Origin) {
 			stretch(from, at)
 			from = at + r.Len
 		}
-		at += r.Len
 	}
-	stretch(from, at)
+	stretch(from, len(o.String))
 }
 
 // All are the lines that some prompts have and others have not.

@@ -85,17 +85,16 @@ func OwnWords(o chattemplate.Observation) iter.Seq[[]ownWord] {
 			}
 			return true
 		}
-		from, at := 0, 0
-		for _, r := range o.Runs {
+		from := 0
+		for at, r := range o.All() {
 			if !chattemplate.IsOwn(r.Origin) {
 				if !stretch(from, at) {
 					return
 				}
 				from = at + r.Len
 			}
-			at += r.Len
 		}
-		stretch(from, at)
+		stretch(from, len(o.String))
 	}
 }
 

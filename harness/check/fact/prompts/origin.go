@@ -29,14 +29,12 @@ func (t *Prompt) Origins() map[Origin]int {
 		return t.from
 	}
 	found := map[Origin]int{}
-	at := 0
-	for _, r := range t.Seen.Runs {
+	for at, r := range t.Seen.All() {
 		if r.Role == jinja.FromValue || r.Role == jinja.FromKey {
 			if of := (Origin{r.Path, r.Role == jinja.FromKey}); !Has(found, of) {
 				found[of] = at
 			}
 		}
-		at += r.Len
 	}
 	t.from = found
 	return found

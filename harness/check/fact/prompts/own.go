@@ -29,14 +29,10 @@ func (t *Prompt) Own() string {
 		return t.holed
 	}
 	b := []byte(t.Text)
-	at := 0
-	for _, r := range t.Seen.Runs {
+	for at, r := range t.Seen.All() {
 		if r.Role != jinja.Literal {
-			for i := at; i < at+r.Len; i++ {
-				b[i] = 0
-			}
+			clear(b[at : at+r.Len])
 		}
-		at += r.Len
 	}
 	t.holed = string(b)
 	return t.holed
@@ -134,14 +130,12 @@ func (t *Prompt) Framed() string {
 		return t.frames
 	}
 	b := []byte(t.Text)
-	at := 0
-	for _, r := range t.Seen.Runs {
+	for at, r := range t.Seen.All() {
 		given := r.Role != jinja.Literal && r.Role != jinja.Computed &&
 			(strings.HasPrefix(r.Path, "messages") || strings.HasPrefix(r.Path, "tools"))
 		if given && !strings.HasSuffix(r.Path, ".role") {
 			clear(b[at : at+r.Len])
 		}
-		at += r.Len
 	}
 	t.frames = string(b)
 	return t.frames

@@ -163,8 +163,7 @@ func (t *Prompt) At(off int) probe.Where { return probe.WrittenAt(t.Seen, off).S
 // measure finds the spans of the messages.
 func (t *Prompt) measure() {
 	t.Spans = make([]Span, len(t.Kinds))
-	at := 0
-	for _, r := range t.Seen.Runs {
+	for at, r := range t.Seen.All() {
 		if i := MessageOf(r); i >= 0 && i < len(t.Spans) {
 			if s := &t.Spans[i]; s.To == 0 {
 				*s = Span{at, at + r.Len}
@@ -172,6 +171,5 @@ func (t *Prompt) measure() {
 				s.To = at + r.Len
 			}
 		}
-		at += r.Len
 	}
 }

@@ -36,10 +36,8 @@ var NumbersSkip = &probe.Rule{
 func numbered(t *prompts.Prompt, from, to int) map[string][]int {
 	found := map[string][]int{}
 	own := t.Own()
-	at := 0
-	for _, r := range t.Seen.Runs {
-		start := at
-		at += r.Len
+	for start, r := range t.Seen.All() {
+		at := start + r.Len
 		if r.Role != jinja.Computed || start < from || at > to {
 			continue
 		}

@@ -119,16 +119,14 @@ func goneOf(s *probe.Subject, c clients.Client, q clients.Request,
 
 // pythonAt returns where a prompt has null, or a list of parts, as Python prints it.
 func pythonAt(t *prompts.Prompt) (path string, at int, ok bool) {
-	for _, r := range t.Seen.Runs {
+	for at, r := range t.Seen.All() {
 		isContent := strings.HasSuffix(r.Path, ".content") && strings.HasPrefix(r.Path, "messages[")
-		null := isContent && r.Role != jinja.Literal && t.Text[at:at+r.Len] == "None" &&
-			t.Seen.Runs != nil
+		null := isContent && r.Role != jinja.Literal && t.Text[at:at+r.Len] == "None"
 		list := strings.Contains(r.Path, ".content") && r.Codec == jinja.Python &&
 			r.Role == jinja.Structure
 		if null && contentIsNull(t.In, r.Path) || list {
 			return r.Path, at, true
 		}
-		at += r.Len
 	}
 	return "", 0, false
 }

@@ -90,8 +90,7 @@ func checkPartsPrinted(s *probe.Subject, find probe.Finder) {
 		if t.Err != nil {
 			continue
 		}
-		at := 0
-		for _, r := range t.Seen.Runs {
+		for at, r := range t.Seen.All() {
 			if r.Role == jinja.Structure && prompts.MessageOf(r) >= 0 &&
 				strings.Contains(r.Path, ".content[") && !strings.HasSuffix(r.Path, ".text") {
 				find := find
@@ -102,7 +101,6 @@ func checkPartsPrinted(s *probe.Subject, find probe.Finder) {
 					"list, not as its text")
 				return
 			}
-			at += r.Len
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package content
 
 import (
-	"strings"
-
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/harness/check/fact/losses"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -49,22 +47,9 @@ func checkChanged(s *probe.Subject, find probe.Finder) {
 			seen[of] = true
 			find(t.At(at), "%s is changed\nsent: %s\nthe model sees: %s\nrequest: %s",
 				losses.SubjectOf(losses.Lost{Leaf: l, In: t}, nil), probe.JSON(l.Text),
-				probe.JSON(written(t, l.Path)), t.Name)
+				probe.JSON(t.Seen.From(l.Path)), t.Name)
 		}
 	}
-}
-
-// written is all text of a prompt that came from a path.
-func written(t *prompts.Prompt, path string) string {
-	var b strings.Builder
-	at := 0
-	for _, r := range t.Seen.Runs {
-		if r.Path == path && r.Role == jinja.FromValue {
-			b.WriteString(t.Text[at : at+r.Len])
-		}
-		at += r.Len
-	}
-	return b.String()
 }
 
 // escapes reports whether a leaf is written in a code that has escapes of its own.

@@ -134,8 +134,8 @@ func (c *Comparison) tokens(s *probe.Subject, encoded probe.Encoded) error {
 
 // whose tells whose text a byte of a prompt is.
 func whose(t *prompts.Prompt, off int) string {
-	at, before := 0, ""
-	for _, r := range t.Seen.Runs {
+	before := ""
+	for at, r := range t.Seen.All() {
 		leaf := t.LeafAt(r)
 		if off < at+r.Len {
 			if leaf != "" {
@@ -146,7 +146,6 @@ func whose(t *prompts.Prompt, off int) string {
 		if leaf != "" {
 			before = leaf
 		}
-		at += r.Len
 	}
 	switch {
 	case off >= len(t.Text):

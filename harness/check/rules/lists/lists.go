@@ -48,9 +48,8 @@ func listed(s *probe.Subject) []list {
 		prompts.Span
 	}
 	var stretches []stretch
-	at := 0
-	for _, r := range t.Seen.Runs {
-		at += r.Len
+	for from, r := range t.Seen.All() {
+		at := from + r.Len
 		path, ok := strings.CutPrefix(r.Path, "tools[")
 		if !ok || r.Role == jinja.Literal {
 			continue
@@ -58,7 +57,7 @@ func listed(s *probe.Subject) []list {
 		if n := len(stretches); n > 0 && stretches[n-1].tool == path[0] {
 			stretches[n-1].To = at
 		} else {
-			stretches = append(stretches, stretch{path[0], prompts.Span{From: at - r.Len, To: at}})
+			stretches = append(stretches, stretch{path[0], prompts.Span{From: from, To: at}})
 		}
 	}
 	var lists []list

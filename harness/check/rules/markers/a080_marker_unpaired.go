@@ -63,13 +63,12 @@ func (p *pairs) section() bool {
 
 // thought reports whether reasoning stands right before a marker.
 func (u unpaired) thought() bool {
-	at := 0
 	path := ""
-	for _, r := range u.in.Seen.Runs {
+	for at, r := range u.in.Seen.All() {
 		if at+r.Len > u.At {
 			break
 		}
-		if at += r.Len; r.Role != jinja.Literal {
+		if r.Role != jinja.Literal {
 			path = r.Path
 		}
 	}

@@ -112,14 +112,13 @@ func doubled(t *prompts.Prompt) []prompts.Span {
 		}
 	}
 	last := map[jinja.Origin]int{}
-	at := 0
 	if preamble > 0 && len(t.In.Tools) == 0 && t.Kinds[0] == conversation.Question {
 		for from, size := range linesTwice(t.Text[:preamble]) {
 			add(from, size)
 		}
 		preamble = 0 // all of it is the template's own
 	}
-	for _, r := range t.Seen.Runs {
+	for at, r := range t.Seen.All() {
 		if r.Role == jinja.Literal && at+r.Len <= preamble {
 			for from, size := range linesTwice(t.Text[at : at+r.Len]) {
 				add(at+from, size)
@@ -145,7 +144,6 @@ func doubled(t *prompts.Prompt) []prompts.Span {
 			}
 			last[r.Origin] = at
 		}
-		at += r.Len
 	}
 	return all
 }
@@ -203,12 +201,10 @@ func linesTwice(text string) map[int]int {
 
 // allOwn reports whether a stretch of a prompt is the template's own text.
 func allOwn(t *prompts.Prompt, from, to int) bool {
-	at := 0
-	for _, r := range t.Seen.Runs {
+	for at, r := range t.Seen.All() {
 		if max(at, from) < min(at+r.Len, to) && r.Role != jinja.Literal {
 			return false
 		}
-		at += r.Len
 	}
 	return true
 }

@@ -51,11 +51,10 @@ func findEndedEarly(s *probe.Subject, find probe.Finder) bool {
 		if t.Err != nil {
 			continue
 		}
-		text, at := -1, 0 // where the text of a message ends
-		of := -1          // whose it is
-		for _, r := range t.Seen.Runs {
-			from := at
-			at += r.Len
+		text := -1 // where the text of a message ends
+		of := -1   // whose it is
+		for from, r := range t.Seen.All() {
+			at := from + r.Len
 			i := prompts.MessageOf(r)
 			if i < 0 || i >= len(t.Kinds) || t.Kinds[i] != conversation.Call {
 				continue

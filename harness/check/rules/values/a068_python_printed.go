@@ -75,8 +75,7 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 		if t.Err != nil {
 			continue
 		}
-		at := 0
-		for _, r := range t.Seen.Runs {
+		for at, r := range t.Seen.All() {
 			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") ||
 				arguments && strings.Contains(r.Path, ".arguments")
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
@@ -86,7 +85,6 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 						"model sees: %s\nrequest: %s", r.Path, report.Quote(t.Text, at), t.Name)
 				}
 			}
-			at += r.Len
 		}
 	}
 }
