@@ -25,8 +25,8 @@ func Asked(s *probe.Subject) string {
 // A058 to A060 are about those.
 func Headers(s *probe.Subject) map[string]bool {
 	keys := map[string]bool{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil || !t.In.Generate || len(t.Spans) == 0 || t.Spans[len(t.Spans)-1].To == 0 {
+	for t := range prompts.Rendered(s) {
+		if !t.In.Generate || len(t.Spans) == 0 || t.Spans[len(t.Spans)-1].To == 0 {
 			continue // an empty message's own header would be taken for the model's
 		}
 		tail := t.Tail()

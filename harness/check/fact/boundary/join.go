@@ -74,10 +74,8 @@ var Readings = probe.NewFact(func(s *probe.Subject) []*Reading {
 	for _, e := range account.Entries.Of(s) {
 		add(read(e.Name, e.In, e.Seen))
 	}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err == nil {
-			add(read(t.Name, t.In, t.Seen))
-		}
+	for t := range prompts.Rendered(s) {
+		add(read(t.Name, t.In, t.Seen))
 	}
 	return all
 })

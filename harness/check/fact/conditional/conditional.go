@@ -156,8 +156,8 @@ var All = probe.NewFact(find)
 // find compares the template's own lines in the prompts of all conversations.
 func find(s *probe.Subject) *Table {
 	h := &Table{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err == nil && len(t.Kinds) > 0 {
+	for t := range prompts.Rendered(s) {
+		if len(t.Kinds) > 0 {
 			h.talks = append(h.talks, t)
 		}
 	}

@@ -159,10 +159,8 @@ func grow(s *probe.Subject) *Growth {
 	if budget != nil {
 		g.least = max(1, budget.Left()-mostSteps)
 	}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err == nil {
-			g.Coverage.Add(&t.Seen.Coverage)
-		}
+	for t := range prompts.Rendered(s) {
+		g.Coverage.Add(&t.Seen.Coverage)
 	}
 	var counts, exact []int
 	for _, n := range Numbers(s) {

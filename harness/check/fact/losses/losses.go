@@ -77,10 +77,7 @@ type Census struct {
 // take looks for every leaf of every conversation.
 func take(s *probe.Subject) *Census {
 	c := &Census{map[Sort]int{}, map[Sort][]Lost{}}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		found := t.Origins()
 		for _, l := range t.Leaves() {
 			leaf := Lost{l, t}

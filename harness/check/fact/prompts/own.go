@@ -78,8 +78,8 @@ type preamble struct {
 func Preambles(s *probe.Subject) []preamble {
 	var all []preamble
 	seen := map[string]bool{}
-	for _, t := range All.Of(s) {
-		if t.Err != nil || len(t.Spans) == 0 {
+	for t := range Rendered(s) {
+		if len(t.Spans) == 0 {
 			continue
 		}
 		if own := t.Own()[:t.Spans[0].From]; own != "" && !seen[own] {

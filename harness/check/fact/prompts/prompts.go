@@ -6,6 +6,7 @@
 package prompts
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,17 @@ func Observe(s *probe.Subject, messages []ordered.Value, tools, generate bool) (
 	t.Seen, err = s.Template.ChatTemplate().Observe(in)
 	t.Rendering = s.Rendered(t.Seen.String, in)
 	return t, err
+}
+
+// Rendered yields the conversations that rendered.
+func Rendered(s *probe.Subject) iter.Seq[*Prompt] {
+	return func(yield func(*Prompt) bool) {
+		for _, t := range All.Of(s) {
+			if t.Err == nil && !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 // Heard reports whether some conversation rendered in which a message of one of the kinds speaks,

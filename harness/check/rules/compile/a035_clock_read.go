@@ -33,11 +33,9 @@ func checkClock(s *probe.Subject, find probe.Finder) {
 	inputs := []chattemplate.Input{
 		s.Template.Caps().Fit(chat.Request{Messages: sample.Talk(sample.User)}).Input}
 	all := 1
-	for _, t := range prompts.All.Of(s) {
-		if t.Err == nil {
-			if all++; t.Seen.Clock {
-				inputs = append(inputs, t.In)
-			}
+	for t := range prompts.Rendered(s) {
+		if all++; t.Seen.Clock {
+			inputs = append(inputs, t.In)
 		}
 	}
 	changed, first, now, later := 0, inputs[0], "", ""

@@ -86,10 +86,7 @@ func listPrinted(s *probe.Subject, c inParts) (prompt probe.Rendering, ok bool) 
 
 // checkPartsPrinted looks for parts of content, images say, that are printed as values.
 func checkPartsPrinted(s *probe.Subject, find probe.Finder) {
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		for at, r := range t.Seen.All() {
 			if r.Role == jinja.Structure && prompts.MessageOf(r) >= 0 &&
 				strings.Contains(r.Path, ".content[") && !strings.HasSuffix(r.Path, ".text") {

@@ -24,10 +24,7 @@ var TextDoubled = &probe.Rule{
 
 // checkDoubled counts the texts of messages, and the descriptions of tools.
 func checkDoubled(s *probe.Subject, find probe.Finder) {
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		for _, l := range t.Leaves() {
 			if from, to, ok := named(t, l); ok && strings.Count(t.Text[from:to], l.Text) > 1 {
 				at := from + strings.LastIndex(t.Text[from:to], l.Text)

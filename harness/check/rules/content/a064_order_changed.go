@@ -26,10 +26,7 @@ var OrderChanged = &probe.Rule{
 // checkOrderOfMessages compares where the texts of messages begin. Instructions may stand anywhere,
 // and a result with its call.
 func checkOrderOfMessages(s *probe.Subject, find probe.Finder) {
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		last, before, found := -1, conversation.Leaf{Message: -1}, t.Origins()
 		for _, l := range t.Leaves() {
 			if l.Message < 0 || l.Part != conversation.Content && l.Part != conversation.Argument {

@@ -25,10 +25,7 @@ var TextChanged = &probe.Rule{
 // escapes, which are A029's.
 func checkChanged(s *probe.Subject, find probe.Finder) {
 	seen := map[losses.Sort]bool{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		var found map[prompts.Origin]int
 		for _, l := range t.Leaves() {
 			if l.Part != conversation.Content && l.Part != conversation.Argument &&

@@ -129,8 +129,8 @@ func checkReasoningAsked(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	alone, space, n := false, "", 0
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil || len(t.Spans) == 0 {
+	for t := range prompts.Rendered(s) {
+		if len(t.Spans) == 0 {
 			continue
 		}
 		own, tail := t.Own(), t.Tail()

@@ -132,8 +132,8 @@ func checkSpoken(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil || len(t.Spans) == 0 {
+	for t := range prompts.Rendered(s) {
+		if len(t.Spans) == 0 {
 			continue
 		}
 		said := map[string]bool{}

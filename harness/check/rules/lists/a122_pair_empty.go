@@ -51,10 +51,7 @@ func checkHollow(s *probe.Subject, find probe.Finder) {
 	}
 	pairs := map[string]*pair{}
 	var keys []string
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		own, tail := t.Own(), t.Tail()
 		var open *markup.Marker // whose next marker is not known yet
 		for m := range t.Markers() {
@@ -93,8 +90,8 @@ func checkHollow(s *probe.Subject, find probe.Finder) {
 // checkOutside looks for two markers that belong together with nothing between, right after the
 // text of instructions that no marker opens.
 func checkOutside(s *probe.Subject, find probe.Finder) {
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil || len(t.Kinds) == 0 || t.Kinds[0] != conversation.System ||
+	for t := range prompts.Rendered(s) {
+		if len(t.Kinds) == 0 || t.Kinds[0] != conversation.System ||
 			t.Spans[0].To == 0 {
 			continue
 		}

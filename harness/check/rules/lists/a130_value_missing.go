@@ -30,10 +30,7 @@ var indented = regexp.MustCompile(`"[a-z_]+": "(\n| {2})[ \n]*\x00`)
 var noValue = []string{`": }`, `": ,`, `":}`, `":,`, `": ]`}
 
 func checkValues(s *probe.Subject, find probe.Finder) {
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		own := t.Own()
 		if at := indented.FindStringIndex(own); at != nil {
 			t.Show(s, find, at[1]-2, "a text within JSON begins with white space that the "+

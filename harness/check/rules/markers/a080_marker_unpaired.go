@@ -80,8 +80,8 @@ func (u unpaired) thought() bool {
 func checkPaired(s *probe.Subject, find probe.Finder) {
 	all := map[string]*pairs{}
 	var keys []string
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil || len(t.Spans) == 0 {
+	for t := range prompts.Rendered(s) {
+		if len(t.Spans) == 0 {
 			continue
 		}
 		for key, faults := range unpairedIn(t) {
@@ -157,10 +157,7 @@ func checkEmptyPairs(s *probe.Subject, find probe.Finder) {
 	if open == "" || end == "" {
 		return
 	}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		own := t.Own()[:t.Tail()]
 		last, before := begins(t), 0 // the last question: many write older answers otherwise
 		for i, span := range t.Spans {
@@ -206,10 +203,7 @@ func checkEmptyPairs(s *probe.Subject, find probe.Finder) {
 // and closed right after it.
 func checkCrossed(s *probe.Subject, find probe.Finder, headers map[string]bool) {
 	reasoning := strings.TrimSpace(s.Template.Analysis().Format.Reasoning.Close.Text)
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		open := map[string]bool{}
 		last := markup.Marker{Side: markup.Closing} // before m
 		for m := range t.Markers() {
@@ -302,10 +296,7 @@ func checkHalves(s *probe.Subject, find probe.Finder, keys []string, all map[str
 func checkOpeners(s *probe.Subject, find probe.Finder, all map[string]*pairs,
 	headers map[string]bool) {
 	closed, said, told := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		begins := begins(t)
 		for m := range t.Markers() {
 			switch {
@@ -326,10 +317,7 @@ func checkOpeners(s *probe.Subject, find probe.Finder, all map[string]*pairs,
 		}
 	}
 	count, seen := map[string]int{}, map[string]bool{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		own, tail, begins := t.Own(), t.Tail(), begins(t)
 		var open []markup.Marker // around the place
 		for m := range t.Markers() {
@@ -408,10 +396,7 @@ type occurrence struct {
 func halvesOf(s *probe.Subject, all map[string]*pairs) map[string]*halves {
 	before := suffixarray.New([]byte(boundary.Asked(s)))
 	found := map[string]*halves{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		own := t.Own()
 		for m := range t.Markers() {
 			p := all[m.Key]

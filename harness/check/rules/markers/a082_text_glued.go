@@ -57,10 +57,7 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 	checkProse(s, find)
 	type seam struct{ kind, other string }
 	seen := map[seam]bool{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		at := 0
 		for i, r := range t.Seen.Runs {
 			from := at

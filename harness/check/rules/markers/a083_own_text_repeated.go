@@ -32,10 +32,7 @@ var assignment = regexp.MustCompile(`^\s*[a-z_]{2,}[=:]\s*\w+\s*$`)
 
 func checkRepeated(s *probe.Subject, find probe.Finder) {
 	seen := map[int]bool{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		writes := t.Seen.Trace.Writes()
 		for i, two := range writes {
 			from, half := two.From, (two.To-two.From)/2

@@ -37,8 +37,8 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	start, n, marked := "", 0, true
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil || len(t.In.Tools) > 0 {
+	for t := range prompts.Rendered(s) {
+		if len(t.In.Tools) > 0 {
 			continue
 		}
 		if n++; n == 1 {
@@ -48,8 +48,8 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 		marked = marked && beginsMarked(t)
 	}
 	if n >= prompts.Few && marked {
-		for _, t := range prompts.All.Of(s) {
-			if t.Err != nil || len(t.In.Tools) == 0 || t.Text == "" || beginsMarked(t) {
+		for t := range prompts.Rendered(s) {
+			if len(t.In.Tools) == 0 || t.Text == "" || beginsMarked(t) {
 				continue
 			}
 			t.Show(s, find, 0, "a prompt with tools begins with no marker, and all prompts "+
@@ -60,8 +60,8 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 	if n < prompts.Few || start == "" {
 		return
 	}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil || len(t.In.Tools) == 0 || t.Text == "" {
+	for t := range prompts.Rendered(s) {
+		if len(t.In.Tools) == 0 || t.Text == "" {
 			continue
 		}
 		bos := t.Program.BOS

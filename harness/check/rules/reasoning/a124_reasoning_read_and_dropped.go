@@ -41,10 +41,7 @@ func checkReasoningWritten(s *probe.Subject, find probe.Finder) {
 	}
 	fields := map[string]*field{}
 	var order []string
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		var found map[prompts.Origin]int
 		for _, l := range conversation.Leaves(t.In) {
 			if l.Part != conversation.Reasoning {

@@ -47,10 +47,7 @@ func findEndedEarly(s *probe.Subject, find probe.Finder) bool {
 	for m := range markup.Each(boundary.Asked(s)) {
 		headers[m.Key] = true
 	}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		text := -1 // where the text of a message ends
 		of := -1   // whose it is
 		for from, r := range t.Seen.All() {

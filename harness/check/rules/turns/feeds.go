@@ -112,10 +112,7 @@ func checkSeams(s *probe.Subject, find probe.Finder) bool {
 			one.in, one.at, one.after = t, at, after
 		}
 	}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		text := t.Framed()
 		for i, span := range t.Spans {
 			content := t.In.Messages[i].At("content")
@@ -178,10 +175,7 @@ type fedAt struct {
 // checkFeeds looks for a marker that a line feed follows in all places that write it except one.
 func checkFeeds(s *probe.Subject, find probe.Finder) {
 	all := map[string]*fedAt{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		own := t.Own()
 		for m := range t.Markers() {
 			if m.Spoken || m.To == len(own) || strings.IndexByte("`'\").,", own[m.To]) >= 0 {

@@ -71,10 +71,7 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	seen := map[int]bool{}
-	for _, t := range prompts.All.Of(s) {
-		if t.Err != nil {
-			continue
-		}
+	for t := range prompts.Rendered(s) {
 		for at, r := range t.Seen.All() {
 			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") ||
 				arguments && strings.Contains(r.Path, ".arguments")
