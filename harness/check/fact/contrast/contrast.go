@@ -202,7 +202,7 @@ func (s situation) talk(calls Stage) talk {
 
 func take(s *probe.Subject) Table {
 	var all Table
-	if s.Template.Caps().Needs.ReasoningField == "" {
+	if !reads(s) {
 		return nil
 	}
 	tools, modes := s.Tools(), reason.ThinkingModes()
@@ -229,6 +229,17 @@ func take(s *probe.Subject) Table {
 		}
 	}
 	return all
+}
+
+// reads reports whether the template reads the reasoning of a call in a loop. One that writes it
+// there alone writes none in the plainest conversation.
+func reads(s *probe.Subject) bool {
+	messages := situations()[0].talk(Running).messages
+	p, _ := look(s, messages, s.Tools(), nil)
+	seen, _ := s.Template.ChatTemplate().Observe(p.In) // the trace is there even where it fails
+	return slices.ContainsFunc(chat.ReasoningFields[:], func(field string) bool {
+		return seen.Trace.Read(fmt.Sprintf("messages[%d].%s", 1, field))
+	})
 }
 
 // look renders messages.

@@ -31,6 +31,7 @@ func TestSplit(t *testing.T) {
 		{"", "false", contrast.Running, ""},
 		{"", "loop.index0 > ns.last", contrast.Running, ""},
 		{"", "loop.index0 > ns.last", contrast.Older, ""},
+		{"", "loop.index0 > ns.last + 1", contrast.Running, "question, call with reasoning, result"},
 		{"", "m.content is not none", contrast.Running, "question, call with reasoning, result"},
 		{"", "m.tool_calls | length < 2", contrast.Running,
 			"question, calls with reasoning, result, result"},
