@@ -47,6 +47,9 @@ func TestBehind(t *testing.T) {
 			result, "'\\n<tool_response>\\n' + message.content.text() +",
 			end, "'' if loop.last or", called, "else function.arguments }}"},
 			[]string{"A058:30", "A066:34", "A068:27"}},
+		{"a part of the content that is not there", []string{content,
+			"('<t>' + message.content.split('</t>', 1)[1] if message.content else '')"},
+			[]string{"A066:22"}},
 		{"an error that is raised by accident, and null content", []string{
 			tool, "{{- tool | tojson + '\\n' }}{{ raise_eror('A tool.') }}",
 			content, "message.content"}, []string{"A012:22", "A066:11"}},
@@ -97,4 +100,24 @@ func TestBehindNote(t *testing.T) {
 		return
 	}
 	t.Error("the lost system message is not found")
+}
+
+// TestBehindSelected asks that a selection of rules is a part of what all of them find.
+func TestBehindSelected(t *testing.T) {
+	t.Parallel()
+	text := "{%- for m in messages %}<|{{ m.role }}|>{{ m.text.first + '\n' }}" +
+		"{% if m.role != 'system' %}{{ m.content }}{% endif %}<|end|>\n{% endfor %}" +
+		"{%- if add_generation_prompt %}<|assistant|>\n{% endif %}"
+	found := func(o check.Options) (all []string) {
+		for _, r := range check.Template(subject.New("template", text), o) {
+			if r.Rule == "A013" {
+				all = append(all, r.Status.String()+" "+r.Text)
+			}
+		}
+		return all
+	}
+	alone, all := found(check.Options{Only: []string{"A013"}}), found(check.Options{})
+	if len(all) != 1 || !strings.Contains(all[0], "hidden by line 1") || !slices.Equal(alone, all) {
+		t.Errorf("%q alone, %q among all", alone, all)
+	}
 }

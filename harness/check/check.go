@@ -76,10 +76,18 @@ func Rules() []rule.Rule {
 type Options = probe.Options
 
 // Template runs all rules on a template, and again behind what hides a part of it. A rule gives one
-// result that passed, or one for each finding.
+// result that passed, or one for each finding. Options that name rules leave out the results of the
+// others: what hides a part of the template is for all of them to find. Rules that only read a
+// template run alone.
 func Template(src subject.Source, o Options) []rule.Result {
-	s := newSubject(src, o)
-	return behind(s, look(s))
+	whole := o
+	if slices.ContainsFunc(o.Only, func(id string) bool { return !slices.Contains(Static(), id) }) {
+		whole.Only = nil
+	}
+	s := newSubject(src, whole)
+	return slices.DeleteFunc(behind(s, look(s)), func(r rule.Result) bool {
+		return !o.Runs(r.Rule) && (r.Rule != probe.TooCostly || !r.IsFinding())
+	})
 }
 
 // look runs all rules on a template as it is.

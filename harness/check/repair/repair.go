@@ -127,48 +127,40 @@ func unknown(x *edit.Node) string {
 	return ""
 }
 
-// forms are two expressions to stand in the place of one.
+// forms are two expressions to stand in the place of one. The other one writes all values that the
+// expression reads, so that none seems to be lost which the expression would have written.
 func forms(x *edit.Node) (kept, other string) {
 	if looped(x) {
-		safe := fmt.Sprintf("(%[1]s if %[1]s is sequence and %[1]s is not string else [])", x.Source)
-		if x.Simple() {
-			return safe, "[]"
+		item := spoken(x)
+		if n := len(x.Up.Target.Parts); n > 0 {
+			item = "[" + strings.Repeat(item+", ", n) + "]"
 		}
-		return "[]", "[]"
+		if kept = "[]"; x.Simple() {
+			kept = fmt.Sprintf("(%[1]s if %[1]s is sequence and %[1]s is not string else [])",
+				x.Source)
+		}
+		return kept, "[" + item + "]"
 	}
-	if number(x) {
+	if number(x) || x.Is(edit.Math) && x.Word != "+" {
 		return "1", "2"
 	}
-	switch x.Kind {
-	case edit.Math:
-		if x.Word != "+" {
-			return "1", "2"
-		}
-		return "(" + written(x.X) + " ~ " + written(x.Y) + ")",
-			"(" + padded(written(x.X)) + " ~ " + padded(written(x.Y)) + ")"
-	case edit.Compare, edit.Test:
+	switch {
+	case x.Is(edit.Math):
+		return "(" + written(x.X) + " ~ " + written(x.Y) + ")", spoken(x)
+	case x.Is(edit.Compare), x.Is(edit.Test):
 		return "false", "true"
-	case edit.Unary:
-		if x.Word == "not" {
-			return "true", "false"
-		}
-	case edit.Filter:
-		return operand(x.X)
-	case edit.Call:
-		if x.X.IsAttribute() {
-			return operand(x.X.X)
-		}
-		if len(x.Args) > 0 {
-			return operand(x.Args[0])
-		}
-	case edit.Member, edit.Item:
-		of := x
-		for of.Is(edit.Member) || of.Is(edit.Item) {
-			of = of.X
-		}
-		return "''", written(of)
+	case x.Is(edit.Unary, "not"):
+		return "true", "false"
+	case x.Is(edit.Filter):
+		return written(x.X), spoken(x)
+	case x.Is(edit.Call) && x.X.IsAttribute():
+		return written(x.X.X), spoken(x)
+	case x.Is(edit.Call) && len(x.Args) > 0:
+		return written(x.Args[0]), spoken(x)
+	case x.Is(edit.Name):
+		return "''", "' '"
 	}
-	return "''", "' '"
+	return "''", spoken(x)
 }
 
 // whole is where the expression stands that an expression is a part of, and that is in no other.
@@ -179,11 +171,61 @@ func whole(x *edit.Node) edit.Span {
 	return x.Span
 }
 
-// operand are two expressions for a function of a value of which nothing is known.
-func operand(x *edit.Node) (kept, other string) { return written(x), padded(written(x)) }
+// spoken is an expression that writes the literals of a sum, and beside them the values that it
+// reads, with blanks around them.
+func spoken(x *edit.Node) string {
+	switch {
+	case x.Is(edit.Math, "+"):
+		return "(" + spoken(x.X) + " ~ " + spoken(x.Y) + ")"
+	case x.IsLiteral():
+		return x.Source
+	}
+	text := "' '"
+	for _, value := range values(x) {
+		text += " ~ (" + value + " or 'text') ~ ' '"
+	}
+	return "(" + text + ")"
+}
 
-// padded is a text with blanks around it, and an opaque one where it is empty.
-func padded(text string) string { return "(' ' ~ (" + text + " or 'text') ~ ' ')" }
+// values are expressions that write the values which an expression reads.
+func values(x *edit.Node) (all []string) {
+	part := x // such as message.content in message.content.text
+	for part.Is(edit.Member) || part.Is(edit.Item) {
+		part = part.X
+	}
+	switch {
+	case part.Is(edit.Name):
+		return []string{deepest(x, "")}
+	case part != x:
+		return values(part)
+	case x.Is(edit.Call) && x.X.IsAttribute():
+		all = values(x.X.X)
+	case !x.Is(edit.Call):
+		for _, below := range x.Parts {
+			all = append(all, values(below)...)
+		}
+		return all
+	}
+	for _, arg := range x.Args {
+		all = append(all, values(arg)...)
+	}
+	return all
+}
+
+// deepest writes a field, or what has it where it is not defined; not a variable with many fields.
+func deepest(x *edit.Node, field string) string {
+	if field == "" {
+		field = written(x)
+	}
+	if x.Is(edit.Name) {
+		return fmt.Sprintf("(%s if %s is defined else '')", field, x.Source)
+	}
+	of := "''"
+	if !x.X.Is(edit.Name) {
+		of = written(x.X)
+	}
+	return deepest(x.X, fmt.Sprintf("(%s if %s is defined else %s)", field, x.Source, of))
+}
 
 // written is an expression that writes a value as text: that of None and of what is not defined is
 // empty, and what can be gone through once only is a list.
