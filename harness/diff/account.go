@@ -7,6 +7,7 @@ import (
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/report"
 )
@@ -41,7 +42,7 @@ type change struct {
 type value struct {
 	path, text string
 	from, to   int
-	python     bool // a list, an object or None as Python writes it, which no client means
+	python     bool // null, or a list or an object as Python writes it, which no client means
 }
 
 // account has the values of a request in the order in which they stand in its prompt.
@@ -65,10 +66,11 @@ func newAccount(o chattemplate.Observation) account {
 		}
 		from += strings.Index(o.String[from:to], text)
 		v := value{path: r.Path, text: text, from: from, to: from + len(text)}
-		v.python = r.Codec == jinja.Python && (text == "None" ||
-			slices.ContainsFunc(o.Runs[max(i-1, 0):min(i+2, len(o.Runs))], func(r jinja.Run) bool {
-				return r.Role == jinja.Structure && r.Codec == jinja.Python
-			}))
+		v.python = text == "null" && strings.HasPrefix(r.Path, "messages[") ||
+			r.Codec == jinja.Python && (text == "None" || slices.ContainsFunc(o.Runs[max(i-1, 0):min(i+2, len(o.Runs))],
+				func(r jinja.Run) bool {
+					return r.Role == jinja.Structure && r.Codec == jinja.Python
+				}))
 		if n := len(a.values); n > 0 && a.values[n-1].path == v.path && r.Role == jinja.FromValue &&
 			strings.TrimSpace(a.prompt[a.values[n-1].to:v.from]) == "" {
 			last := &a.values[n-1]
@@ -109,8 +111,9 @@ func compare(was, is account, writes func(old bool, text string) bool) []change 
 		}
 		if i == pair[0] && !slices.ContainsFunc(was.values[max(i-1, 0):min(i+1, len(was.values))],
 			func(v value) bool { return v.python }) {
-			f, text := gap(was.own(i, pair[0]), is.own(j, pair[1]), writes)
-			if f == framed && pair[1] == len(is.values) {
+			last := pair[1] == len(is.values)
+			f, text := gap(was.own(i, pair[0]), is.own(j, pair[1]), last, writes)
+			if f == framed && last {
 				f, text = ended, "the end of the prompt"
 			}
 			all = append(all, change{f, text, is.start(j)})
@@ -187,8 +190,10 @@ var (
 )
 
 // gap compares the template's own text between two values. Other sentences are no flaw, where the
-// old ones are gone and the new ones are new; nor is more white space, nor new words alone.
-func gap(was, is string, writes func(old bool, text string) bool) (flaw, string) {
+// old ones are gone and the new ones are new; nor is more white space, nor new words alone, nor,
+// before the last value, an empty pair of markers that the old revision writes elsewhere: vendors
+// add it to older answers, so that a prompt goes on as the one before.
+func gap(was, is string, last bool, writes func(old bool, text string) bool) (flaw, string) {
 	frame := func(own string) string {
 		return blanks.ReplaceAllString(sentences.ReplaceAllString(own, ""), " ")
 	}
@@ -206,6 +211,9 @@ func gap(was, is string, writes func(old bool, text string) bool) (flaw, string)
 		return none, ""
 	}
 	if old != now {
+		if pair := pairIn(was, is); pair != "" && !last && writes(true, pair) {
+			return none, ""
+		}
 		at, more := report.Parting(was, is), len(is)-len(was)
 		if more > 0 && is[at+more:] == was[at:] {
 			added := strings.TrimSpace(is[at : at+more])
@@ -223,6 +231,26 @@ func gap(was, is string, writes func(old bool, text string) bool) (flaw, string)
 		}
 	}
 	return none, ""
+}
+
+// pairIn returns the marker and its end, with nothing but white space between, that a text has and
+// is another one without; "" where there is no such pair.
+func pairIn(was, is string) string {
+	at, more := report.Parting(was, is), len(is)-len(was)
+	if more <= 0 || is[at+more:] != was[at:] {
+		return ""
+	}
+	for ; ; at-- { // the same text comes in there
+		added := strings.TrimSpace(is[at : at+more])
+		if m := markup.In(added); len(m) == 2 && m[0].Side != markup.Closing && m[0].At == 0 &&
+			m[1].Side == markup.Closing && m[1].To == len(added) && m[0].Key == m[1].Key &&
+			strings.TrimSpace(added[m[0].To:m[1].At]) == "" {
+			return added
+		}
+		if at == 0 || is[at-1] != is[at+more-1] {
+			return ""
+		}
+	}
 }
 
 // flawed are the requests that have a flaw.

@@ -60,7 +60,7 @@ func capsLost(p *pair, find finder) {
 func capsGained(p *pair, find finder) { p.capsThat(false, find, "%s was false and is true") }
 
 // compareFormats compares the formats as text, and once more without the white space beside
-// markers.
+// markers. One that only tells more than the old one is no change.
 func (p *pair) compareFormats() {
 	was, is := p.was.Analysis().Format, p.is.Analysis().Format
 	p.formats = [2]string{was.String(), is.String()}
@@ -71,7 +71,12 @@ func (p *pair) compareFormats() {
 		return strings.Join(strings.Fields(strings.ReplaceAll(f.String(), `\n`, "")), "")
 	}
 	p.respaced = bare(was) == bare(is)
-	p.changed = !p.respaced
+	lines := strings.Split(p.formats[1], "\n")
+	p.changed = !p.respaced && slices.ContainsFunc(strings.Split(p.formats[0], "\n"),
+		func(line string) bool {
+			return !slices.Contains(lines, line) && !strings.HasSuffix(line, ": none") &&
+				!strings.HasSuffix(line, ": undisclosed")
+		})
 }
 
 func (p *pair) formatDiff() string {
@@ -79,7 +84,7 @@ func (p *pair) formatDiff() string {
 }
 
 func formatChanged(p *pair, find finder) {
-	if p.changed {
+	if p.changed && !p.mends() {
 		find(p.change(), "the format differs\n%s", p.formatDiff())
 	}
 }
@@ -103,7 +108,9 @@ func (p *pair) firstTalk(is func(talk) bool) (first talk, count int) {
 }
 
 func promptRefused(p *pair, find finder) {
-	first, count := p.firstTalk(func(t talk) bool { return t.wasErr == nil && t.isErr != nil })
+	first, count := p.firstTalk(func(t talk) bool {
+		return t.wasErr == nil && t.isErr != nil && !(probe.Worded(t.isErr) && p.mends())
+	})
 	if count > 0 {
 		at, text := p.blame(first.isErr)
 		find(at, "%d requests are refused, the first of them %q: %s", count, first.name, text)
@@ -154,6 +161,9 @@ func parseChanged(p *pair, find finder) {
 		case err1 == nil && split.Diff(was, is) != "":
 			find(p.change(), "the output of the case %q: %s", c.Name, split.Diff(was, is))
 		}
+	}
+	if p.mends() { // the turns of the old revision have its fault
+		return
 	}
 	request := chat.Request{Messages: standard.ToolRequest().Messages, Tools: verify.Tools()}
 	for _, shape := range p.was.Verify().Shapes {

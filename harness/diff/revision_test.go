@@ -58,6 +58,8 @@ var edits = []edit{
 	{"arguments encoded twice", "command-r7b", `call.function.arguments if call.function.arguments is string else call.function.arguments | tojson`, `call.function.arguments | tojson`, rule.Error},
 	{"tools reduced to their names", "command-r7b", `tool.function | tojson`, `tool.function.name`, rule.Error},
 
+	{"reasoning kept, and empty in older answers", "qwen3", `loop.index0 > question.index and (reasoning or loop.last)`, `true`, rule.Warning},
+
 	{"comment added", "hermes", `{%- for message in turns %}`, `{#- every turn -#}{%- for message in turns %}`, invisible},
 	{"comment removed", "hermes", `{#- Results that follow each other share one turn. #}`, ``, invisible},
 	{"white space inside tags", "mistral-nemo", `{{- ']' + eos_token }}`, `{{-   ']'+eos_token   }}`, invisible},
@@ -106,6 +108,35 @@ func TestEdits(t *testing.T) {
 			got, evidence := classOf(results)
 			if got != e.class {
 				t.Errorf("class %s, want %s\n%s", class(got), class(e.class), evidence)
+			}
+		})
+	}
+}
+
+// TestMends asks that an edit which ends a fault may change what the fault had changed: frames,
+// and the format of answers.
+func TestMends(t *testing.T) {
+	loaded, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range edits {
+		switch e.name {
+		case "generation prompt dropped", "call closer dropped":
+		default:
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			healthy, err := loaded.Text(e.family)
+			if err != nil {
+				t.Fatal(err)
+			}
+			faulty := strings.ReplaceAll(healthy, e.old, e.new)
+			got, evidence := classOf(diff.Compare(subject.New("was", faulty),
+				subject.New("is", healthy), nil))
+			if got > rule.Warning {
+				t.Errorf("class %s\n%s", class(got), evidence)
 			}
 		})
 	}
