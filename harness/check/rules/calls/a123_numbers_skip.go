@@ -58,27 +58,61 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // checkPictures renders two pictures with a text after each, in one question and in two: the number
 // beside the first is the first one, and that beside the second is the next.
 func checkPictures(s *probe.Subject, find probe.Finder) {
-	if !s.Template.Caps().TypedContent {
-		return
-	}
 	picture := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("image")))
 	parts := []ordered.Value{picture, chat.TextPart(ordered.Str("USERNEEDLE")), picture,
 		chat.TextPart(ordered.Str("SECONDNEEDLE"))}
 	ask := func(parts []ordered.Value) ordered.Value {
 		return sample.User.With("content", ordered.ArrayOf(parts...))
 	}
-	if !checkNumbered(s, find, ask(parts)) {
-		checkNumbered(s, find, ask(parts[:2]), sample.Answer, ask(parts[2:]))
+	if s.Template.Caps().TypedContent && (checkNumbered(s, find, ask(parts)) ||
+		checkNumbered(s, find, ask(parts[:2]), sample.Answer, ask(parts[2:]))) {
+		return
 	}
+	for _, kind := range [...]string{"image", "video"} {
+		one := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)))
+		if checkSecond(s, find, kind, ask([]ordered.Value{one, parts[1]}),
+			ask([]ordered.Value{one, one, parts[1]})) {
+			return
+		}
+	}
+}
+
+// checkSecond looks at the numbers that a second part of a kind brings into a question: its own,
+// which is two, and that of the first where one alone has none. It reports whether they are others.
+func checkSecond(s *probe.Subject, find probe.Finder, kind string, one, two ordered.Value) bool {
+	was, err1 := withNumbers(s, one)
+	is, err2 := withNumbers(s, two)
+	at, more := report.Parting(was.Text, is.Text), len(is.Text)-len(was.Text)
+	if err1 != nil || err2 != nil || more <= 0 || is.Text[at+more:] != was.Text[at:] {
+		return false
+	}
+	numbers := digits.FindAllString(is.Text[at:at+more], -1)
+	switch strings.Join(numbers, ", ") {
+	case "0", "1":
+		find(is.At(at), "a question's second %s has the number %s: %s", kind, numbers[0],
+			report.Quote(is.Text, at))
+	case "0, 0", "0, 1", "1, 1":
+		find(is.At(at), "the first two %ss are numbered %s: %s", kind,
+			strings.Join(numbers, " and "), report.Quote(is.Text, at))
+	default:
+		return false
+	}
+	return true
+}
+
+// withNumbers renders messages, with the numbers that a template writes on demand.
+func withNumbers(s *probe.Subject, messages ...ordered.Value) (probe.Rendering, error) {
+	prompt, err := s.Raw(messages, false)
+	if err == nil {
+		prompt, err = s.With(prompt, ordered.MemberOf("add_vision_id", ordered.Boolean(true)))
+	}
+	return prompt, err
 }
 
 // checkNumbered looks at two pictures in messages, each before a text, and reports whether it found
 // them numbered otherwise than one after the other.
 func checkNumbered(s *probe.Subject, find probe.Finder, messages ...ordered.Value) bool {
-	prompt, err := s.Raw(messages, false)
-	if err == nil { // with numbers that a template writes on demand
-		prompt, err = s.With(prompt, ordered.MemberOf("add_vision_id", ordered.Boolean(true)))
-	}
+	prompt, err := withNumbers(s, messages...)
 	if err != nil {
 		return false // other rules are about it
 	}
