@@ -270,11 +270,16 @@ func (k *checking) page(c *call, r *report.Report, sources []subject.Source) err
 		k.output.page = view.HTML
 	}
 	if !k.requests {
-		for i := range r.Results {
-			r.Results[i].Request = nil
-		}
+		forget(r.Results)
 	}
 	return nil
+}
+
+// forget takes the requests out of results.
+func forget(results []rule.Result) {
+	for i := range results {
+		results[i].Request = nil
+	}
 }
 
 // begin opens what the run needs, by the settings of the first argument, and returns the templates
@@ -572,9 +577,11 @@ func (k *checking) templates(c *call, name string, sources []subject.Source,
 		}
 	}
 	sources = subject.With(c.ctx, sources, o)
+	of := k.options
+	of.Requests = true // patches start from them
 	for _, src := range sources {
 		if k.since == nil || name == "-" {
-			one.results = append(one.results, k.findings(src, k.options)...)
+			one.results = append(one.results, k.findings(src, of)...)
 		} else if err := k.edited(c.ctx, &one, src, old(src), o); err != nil {
 			return one, err
 		}
@@ -584,6 +591,9 @@ func (k *checking) templates(c *call, name string, sources []subject.Source,
 		if err := k.offer(c, &one, src); err != nil {
 			return one, err
 		}
+	}
+	if !k.options.Requests {
+		forget(one.results)
 	}
 	k.judge(&one, sources)
 	return one, nil

@@ -188,9 +188,10 @@ func replaceText(name, text string) error {
 func (k *checking) offer(c *call, one *checked, src subject.Source) error {
 	var mendable, ofClients []*rule.Result
 	var ids []string
+	const ofRenderer = "A010" // the proof has no second renderer
 	rules := fix.Rules()
 	if !k.fix && !k.diff {
-		rules = fix.Offers()
+		rules = slices.DeleteFunc(fix.Offers(), func(id string) bool { return id == ofRenderer })
 	}
 	for i := range one.results {
 		res := &one.results[i]
@@ -210,7 +211,6 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) error {
 	}
 	if k.since == nil && k.options.Only == nil && k.options.Fallbacks == nil {
 		for _, res := range one.results {
-			const ofRenderer = "A010" // the proof has no second renderer
 			if res.Suite == src.Name && !check.OfClients(res.Rule) && res.Rule != ofRenderer {
 				o.Findings = append(o.Findings, res)
 			}

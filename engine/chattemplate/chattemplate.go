@@ -202,30 +202,46 @@ func (t *Template) shown(err error) error {
 func (t *Template) vars(in Input) jinja.Vars {
 	v := t.Vars(in)
 	if t.Mask != nil {
-		v = hide(t.Mask, v)
+		v, _ = hide(t.Mask, v)
 	}
 	return jinja.VarsFromJSON(v)
 }
 
-// hide returns a value with the strings in it masked; keys stay as they are.
-func hide(m *words.Mask, v ordered.Value) ordered.Value {
+// hide returns a value with the strings in it masked; keys stay as they are. What has none to mask
+// is shared.
+func hide(m *words.Mask, v ordered.Value) (hidden ordered.Value, some bool) {
 	switch v.Kind() {
 	case ordered.String:
-		return ordered.Str(m.Hide(v.Text()))
+		text := m.Hide(v.Text())
+		return ordered.Str(text), text != v.Text()
 	case ordered.Array:
-		items := slices.Clone(v.Items())
+		items := v.Items()
 		for i := range items {
-			items[i] = hide(m, items[i])
+			if one, ok := hide(m, items[i]); ok {
+				if !some {
+					items, some = slices.Clone(items), true
+				}
+				items[i] = one
+			}
 		}
-		return ordered.ArrayOf(items...)
+		if some {
+			v = ordered.ArrayOf(items...)
+		}
 	case ordered.Object:
-		members := slices.Clone(v.Members())
+		members := v.Members()
 		for i := range members {
-			members[i].Value = hide(m, members[i].Value)
+			if one, ok := hide(m, members[i].Value); ok {
+				if !some {
+					members, some = slices.Clone(members), true
+				}
+				members[i].Value = one
+			}
 		}
-		return ordered.ObjectOf(members...)
+		if some {
+			v = ordered.ObjectOf(members...)
+		}
 	}
-	return v
+	return v, some
 }
 
 // RenderImmutable renders an input as Hugging Face's transformers does with jinja2 3.1.5 or later,

@@ -90,6 +90,19 @@ func Template(src subject.Source, o Options) []rule.Result {
 	})
 }
 
+// Again runs the rules on a template that was checked, with edits that ask what a value is, such as
+// text or missing, and add no text, number or clock of their own to what they let through. Results
+// of rules that compare sizes, texts and days are those that were known: such edits do not tell
+// requests apart that differ in these alone.
+func Again(src subject.Source, o Options, known []rule.Result) []rule.Result {
+	s := newSubject(src, o)
+	s.Sized = func(id string) []rule.Result {
+		return slices.DeleteFunc(slices.Clone(known),
+			func(res rule.Result) bool { return res.Rule != id })
+	}
+	return behind(s, look(s))
+}
+
 // look runs all rules on a template as it is.
 func look(s *probe.Subject) []rule.Result {
 	o := s.Options
@@ -98,7 +111,11 @@ func look(s *probe.Subject) []rule.Result {
 		if s.Template != nil && s.Template.Exhausted() != nil {
 			break // the later ones would be void, too
 		}
-		if o.Runs(r.ID) && (s.Template != nil || r.Group == probe.GroupCompile) {
+		switch {
+		case !o.Runs(r.ID) || s.Template == nil && r.Group != probe.GroupCompile:
+		case r.Sized && s.Sized != nil:
+			results = append(results, s.Sized(r.ID)...)
+		default:
 			results = append(results, s.Rules.Run(r)...)
 		}
 	}

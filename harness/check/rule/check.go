@@ -26,7 +26,10 @@ type Check[S, At any] struct {
 	// Static tells that the rule reads its subject and tries nothing with it, so that it answers
 	// while somebody types.
 	Static bool
-	Find   func(S, Finder[At])
+	// Sized tells that the rule compares requests that differ in their size, their texts or the day
+	// alone, and that no other one brings its fault about.
+	Sized bool
+	Find  func(S, Finder[At])
 }
 
 // Finder takes the findings of a rule: where, and a sentence, with evidence on further lines. An

@@ -9,7 +9,6 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/conversation"
 )
 
 // Kind names the fault that a patch mends, in words.
@@ -207,18 +206,12 @@ func (m *mender) survey(t *engine.Template) {
 	for _, b := range plainBases(bound) {
 		all = append(all, b, base{b.name, formed(b.in, formText)})
 	}
-	grammar := conversation.Usual()
+	grammar, explored := m.base.Grammar(), m.base.Explored()
 	for _, c := range grammar.Conversations {
 		all = append(all, base{c.Name, c.Input(bound)})
 		fitted := t.Caps().Fit(c.Request).Input
 		all = append(all, base{c.Name, fitted})
 	}
-	proofs := m.result.Source.Unreachable // which the check has asked for
-	if m.result.Text != m.result.Source.Text {
-		proofs = nil
-	}
-	explored := conversation.Explore(t.ChatTemplate(), grammar, bound, conversation.UsualRenders,
-		proofs)
 	for _, c := range explored.Conversations {
 		all = append(all, base{c.Name, c.Input(bound)})
 	}

@@ -58,7 +58,7 @@ type Options struct {
 	// Offered leaves out the kinds of fault that are looked for only where patches are asked for.
 	Offered bool
 	// Findings are the findings that the check has made in the template already, with the options
-	// that [Mend] is given; nil: it is checked.
+	// that [Mend] is given, and with their requests; nil: it is checked.
 	Findings []rule.Result
 	// Rest also asks for the errors that are left ([Mended].Rest).
 	Rest bool
@@ -77,6 +77,8 @@ type Patch struct {
 	After  string // and with the patch
 	Gone   []Gone // the findings without it that are gone with it
 	Cured  int    // how many of the requests that were tried it cures
+
+	before, after *state // of what was searched
 }
 
 // Gone is a finding that a patch does away with.
@@ -148,13 +150,20 @@ func rulesOf(are func(kindOf) bool) []string {
 // rules with. The end of ctx ends the search.
 func Mend(ctx context.Context, src subject.Source, o Options, of check.Options) *Mended {
 	together := engine.Options{Limits: o.Limits}.Together()
+	of.Requests = true
 	m := &mender{options: o, check: of, result: &Mended{Source: src, Text: src.Text},
+		base: src, sources: map[string]subject.Source{},
 		limited: func(src subject.Source) subject.Source {
 			return subject.With(ctx, []subject.Source{src}, together)[0]
 		}}
+	if o.Findings == nil { // nobody has explored the template
+		m.base = m.source(src.Text)
+	}
 	m.names()
 	if m.result.Text == src.Text {
 		m.findings = o.Findings
+	} else {
+		m.base = m.source(m.result.Text)
 	}
 	first := m.source(m.result.Text)
 	named := *m.result
@@ -219,15 +228,34 @@ func (m *mender) proveAll(from int) bool {
 		return false
 	}
 	for _, g := range gone {
-		of := slices.IndexFunc(patches,
-			func(p Patch) bool { return slices.Contains(p.of().rules, g.Rule) })
-		if of < 0 {
-			of = len(patches) - 1
-		}
-		patches[of].Gone = append(patches[of].Gone, g)
+		patches[mending(patches, g)].gone(g)
 	}
 	m.was, m.findings = m.now.text, m.proven
 	return true
+}
+
+// mending returns which of some patches that lead from one to the next does away with a finding:
+// the last one that changes what the finding's own request gives. Where none does, it is one for
+// the finding's rule, else the last one.
+func mending(patches []Patch, res *rule.Result) int {
+	if in, ok := requestOf(res); ok {
+		for i, p := range slices.Backward(patches) {
+			if p.before.differs(p.after, in) {
+				return i
+			}
+		}
+	}
+	of := slices.IndexFunc(patches,
+		func(p Patch) bool { return slices.Contains(p.of().rules, res.Rule) })
+	if of < 0 {
+		of = len(patches) - 1
+	}
+	return of
+}
+
+// gone notes a finding that the patch does away with.
+func (p *Patch) gone(res *rule.Result) {
+	p.Gone = append(p.Gone, Gone{res.Rule, firstLine(res.Text)})
 }
 
 // of returns the kind of fault that a patch is for.
@@ -264,6 +292,8 @@ type mender struct {
 	check   check.Options
 	// limited gives a source the one bound on all renders of the search and of the proofs
 	limited func(subject.Source) subject.Source
+	base    subject.Source            // the template before the search, as it was explored
+	sources map[string]subject.Source // limited, by their texts
 	result  *Mended
 
 	original *chattemplate.Template // with the limits that all renders have
@@ -295,7 +325,12 @@ func (m *mender) wanted(k kindOf) bool {
 
 // source returns the source with another text.
 func (m *mender) source(text string) subject.Source {
-	return m.limited(m.result.Source.WithText(text))
+	src, ok := m.sources[text]
+	if !ok {
+		src = m.limited(m.base.Near(text))
+		m.sources[text] = src
+	}
+	return src
 }
 
 // start compiles the template and notes the conversations that it renders well. Its error is why
@@ -466,8 +501,12 @@ func (m *mender) writesJSON(f fault) bool {
 }
 
 // accept offers a patch and goes on from it.
-func (m *mender) accept(k kindOf, before, st *state, gone []Gone, cured int) {
-	p := Patch{Kind: k.kind, Before: before.text, After: st.text, Gone: gone, Cured: cured}
+func (m *mender) accept(k kindOf, before, st *state, gone []*rule.Result, cured int) {
+	p := Patch{Kind: k.kind, Before: before.text, After: st.text, Cured: cured,
+		before: before, after: st}
+	for _, g := range gone {
+		p.gone(g)
+	}
 	m.result.Patches = append(m.result.Patches, p)
 	m.result.Text = st.text
 	m.result.Steps = append(m.result.Steps, st.steps(before)...)
@@ -492,8 +531,8 @@ func (m *mender) refuse(k kindOf, f fault, reason string) {
 }
 
 // proves tests a patch with the conversations that were rendered well and with the rules. It
-// returns the reason why the patch is not offered.
-func (m *mender) proves(st *state) (gone []Gone, reason string) {
+// returns the findings that are gone with it, or the reason why it is not offered.
+func (m *mender) proves(st *state) (gone []*rule.Result, reason string) {
 	if !m.keeps(st) {
 		return nil, "the edit changes a prompt that was right"
 	}
@@ -503,68 +542,83 @@ func (m *mender) proves(st *state) (gone []Gone, reason string) {
 	if m.findings == nil {
 		m.findings = check.Template(m.source(m.was), m.check)
 	}
-	of := m.check
-	of.Requests = true
-	m.proven = check.Template(m.source(st.text), of)
+	m.proven = check.Again(m.source(st.text), m.check, m.findings)
 	if m.exhausted() {
 		return nil, "the renders that look for it take more steps than allowed"
 	}
 	was, is := found(m.findings), found(m.proven)
 	fewer := map[string]int{} // by their rules
-	for _, g := range was {
-		fewer[g.Rule]++
+	for _, res := range was {
+		fewer[res.Rule]++
 	}
-	for _, res := range m.proven {
-		if !res.IsFinding() {
-			continue
-		}
-		if _, ok := fewer[res.Rule]; !ok && !m.hidden(&res, st) {
+	for _, res := range is {
+		if _, ok := fewer[res.Rule]; !ok && !m.hidden(res, st) {
 			return nil, "with it " + res.Rule + " is found, which was not found before"
 		}
 	}
-	for _, g := range is {
-		fewer[g.Rule]--
+	for _, res := range is {
+		fewer[res.Rule]--
 	}
-	for _, g := range was { // a finding that says something else now is none less
-		if !slices.Contains(is, g) && fewer[g.Rule] > 0 {
-			fewer[g.Rule]--
-			gone = append(gone, g)
+	was = slices.DeleteFunc(was, func(res *rule.Result) bool {
+		return slices.ContainsFunc(is, func(o *rule.Result) bool {
+			return o.Rule == res.Rule && firstLine(o.Text) == firstLine(res.Text)
+		})
+	})
+	before, known := m.compiled(m.was)
+	changed := func(res *rule.Result) bool {
+		in, ok := requestOf(res)
+		return ok && known == nil && before.differs(st, in)
+	}
+	// A finding that says something else now is none less: those go first whose prompt changes.
+	slices.SortStableFunc(was, func(a, b *rule.Result) int {
+		return -compareBool(changed(a), changed(b))
+	})
+	for _, res := range was {
+		if fewer[res.Rule] > 0 {
+			fewer[res.Rule]--
+			gone = append(gone, res)
 		}
 	}
 	return gone, ""
 }
 
 // answers reports whether a patch of a kind that answers findings does away with one of them.
-func (k kindOf) answers(gone []Gone) bool {
+func (k kindOf) answers(gone []*rule.Result) bool {
 	return !k.asked || slices.ContainsFunc(gone,
-		func(g Gone) bool { return slices.Contains(k.rules, g.Rule) })
+		func(g *rule.Result) bool { return slices.Contains(k.rules, g.Rule) })
 }
 
 // hidden reports whether a request that shows a finding ended in an error before the patches and
 // gives a prompt with them: there was none to show it in.
 func (m *mender) hidden(res *rule.Result, st *state) bool {
-	request, err := ordered.ParseString(string(res.Request))
-	if err != nil || request.At("messages").IsNull() || res.Level() > rule.Warning {
+	in, ok := requestOf(res)
+	if !ok || res.Level() > rule.Warning {
 		return false
 	}
-	in := chattemplate.Input{Messages: request.At("messages").Items(),
-		Tools:    request.At("tools").Items(),
-		Generate: request.At("add_generation_prompt").IsNull(),
-		Kwargs:   request.At("chat_template_kwargs").Members()}
-	t, err := m.source(m.was).Compile()
+	was, err := m.compiled(m.was)
 	if err != nil {
 		return false
 	}
-	_, err = t.ChatTemplate().Render(in)
-	return err != nil && !worded(err) && st.render(in).err == nil
+	before := was.render(in)
+	return before.err != nil && !worded(before.err) && st.render(in).err == nil
+}
+
+// requestOf is the request that shows a finding; false where none is known.
+func requestOf(res *rule.Result) (in chattemplate.Input, ok bool) {
+	request, err := ordered.ParseString(string(res.Request))
+	return chattemplate.Input{Messages: request.At("messages").Items(),
+		Tools:    request.At("tools").Items(),
+		Generate: request.At("add_generation_prompt").IsNull(),
+		Kwargs:   request.At("chat_template_kwargs").Members(),
+	}, err == nil && !request.At("messages").IsNull()
 }
 
 // found are the findings among results.
-func found(results []rule.Result) []Gone {
-	var all []Gone
-	for _, res := range results {
-		if res.IsFinding() {
-			all = append(all, Gone{res.Rule, firstLine(res.Text)})
+func found(results []rule.Result) []*rule.Result {
+	var all []*rule.Result
+	for i := range results {
+		if results[i].IsFinding() {
+			all = append(all, &results[i])
 		}
 	}
 	return all

@@ -357,6 +357,31 @@ func TestMiscounted(t *testing.T) {
 	}
 }
 
+// TestMendsItsOwn breaks the sound template in two places of which rule A066 may find both: each finding
+// is of the patch that mends it.
+func TestMendsItsOwn(t *testing.T) {
+	broken := strings.NewReplacer(printText, `{{- 'A: ' + message.content }}`, printTool,
+		`{{- tool.function.name + ': ' + tool.function.description }}`).Replace(sound)
+	src := subject.New("t.jinja", broken)
+	m := fix.Mend(t.Context(), src, fix.Options{}, check.Options{})
+	about := map[fix.Kind]string{fix.NullContent: "content", fix.BareTools: "description"}
+	for _, p := range m.Patches {
+		shown := slices.ContainsFunc(p.Gone, func(g fix.Gone) bool {
+			return strings.Contains(g.Text, about[p.Kind])
+		})
+		for kind, word := range about {
+			if !shown || kind != p.Kind && slices.ContainsFunc(p.Gone, func(g fix.Gone) bool {
+				return strings.Contains(g.Text, word)
+			}) {
+				t.Errorf("the patch for %s mends %v", p.Kind, p.Gone)
+			}
+		}
+	}
+	if len(m.Patches) != len(about) {
+		t.Errorf("patches %+v, want %d", m.Patches, len(about))
+	}
+}
+
 // TestSteps makes the patched text of the steps in a file, where the template stands as a string
 // with escapes of every sort.
 func TestSteps(t *testing.T) {

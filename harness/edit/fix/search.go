@@ -23,6 +23,15 @@ type candidate struct{ wraps [][]Edit }
 // edits returns all edits of a candidate in order.
 func (c candidate) edits() []Edit { return edit.Sorted(slices.Concat(c.wraps...)) }
 
+// within reports whether all edits of a candidate stand in some stretches of the text.
+func (c candidate) within(spans []edit.Span) bool {
+	return !slices.ContainsFunc(c.edits(), func(e Edit) bool {
+		return !slices.ContainsFunc(spans, func(s edit.Span) bool {
+			return s.From <= e.From && e.To <= s.To
+		})
+	})
+}
+
 // candidates returns edits that may mend the failure at a place, the likeliest first.
 func (st *state) candidates(k kindOf, off int) []candidate {
 	a := st.survey(k.keys)
@@ -133,9 +142,13 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 		likeness
 	}
 	var further []step
+	unseen := st.unseen(f.in)
 	for _, c := range st.candidates(k, off) {
 		if m.tries--; m.tries < 0 || m.exhausted() {
 			break
+		}
+		if c.within(unseen) {
+			continue
 		}
 		next, ok := m.apply(st, c.edits())
 		if !ok {

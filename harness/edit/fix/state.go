@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/edit"
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -36,6 +38,37 @@ func moved(off int, edits []Edit) int {
 		}
 	}
 	return off
+}
+
+// unseen returns the stretches of the text that a render does not get to: the bodies of conditions
+// that did not hold, and of loops without a round. An edit there changes nothing of it.
+func (st *state) unseen(in chattemplate.Input) (all []edit.Span) {
+	var seen jinja.Coverage
+	_, _ = st.t.Cover(in, &seen, nil) // if it fails, the branches up to there count
+	sites := map[int]int{}            // of statements
+	for i, site := range st.t.Sites() {
+		if k := site.Kind; k == flow.SiteIf || k == flow.SiteElif || k == flow.SiteFor {
+			sites[site.Off] = i
+		}
+	}
+	skip := func(n *edit.Node, o flow.Outcome, body []*edit.Node) {
+		i, ok := sites[n.Off]
+		if ok && !seen.Reached(i, o) && len(body) > 0 {
+			all = append(all, edit.Span{From: body[0].From, To: body[len(body)-1].To})
+		}
+	}
+	for n := range st.parsed().All() {
+		switch {
+		case n.Is(edit.For):
+			skip(n, flow.Entered, n.Bodies[0])
+		case n.Is(edit.If):
+			skip(n, flow.True, n.Bodies[0])
+			if last := append([]*edit.Node{n}, n.Elif...); len(n.Bodies) > 1 {
+				skip(last[len(last)-1], flow.False, n.Bodies[1])
+			}
+		}
+	}
+	return all
 }
 
 // steps returns the edits from an earlier state to this one, the first one first.
@@ -130,4 +163,10 @@ func (st *state) render(in chattemplate.Input) outcome {
 		}
 	}
 	return o
+}
+
+// differs reports whether an input gives another prompt, or another error, with another template.
+func (st *state) differs(other *state, in chattemplate.Input) bool {
+	was, is := st.render(in), other.render(in)
+	return was.text != is.text || (was.err == nil) != (is.err == nil) || was.msg != is.msg
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/rules/turns"
 )
 
@@ -85,14 +86,14 @@ func (m *mender) closeTurns() {
 		}
 	}
 	reason := "no statement was found that ends the turn there and keeps every other prompt"
-	gone := []Gone(nil)
+	gone := []*rule.Result(nil)
 	if st != before && !closesAlike(known, before, st, open) {
 		reason = "the turn would end otherwise than in the same conversation without instructions"
 		st = before
 	}
 	if st != before {
 		gone, reason = m.proves(st)
-		if reason == "" && !slices.ContainsFunc(gone, func(g Gone) bool {
+		if reason == "" && !slices.ContainsFunc(gone, func(g *rule.Result) bool {
 			return slices.Contains(unclosed.rules, g.Rule)
 		}) {
 			reason = "some turns would still be left open"

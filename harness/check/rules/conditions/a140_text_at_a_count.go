@@ -32,6 +32,7 @@ var TextAtACount = &probe.Rule{
 			"and the day.",
 	},
 	Unsuppressible: true,
+	Sized:          true,
 	Find:           prompts.IfHeard(checkGrown),
 }
 

@@ -29,7 +29,8 @@ var ThresholdNotExercised = &probe.Rule{
 		Fix: "Read the lines that it guards, and try a request of that size; `assay coverage` " +
 			"shows what reaches them.",
 	},
-	Find: prompts.IfHeard(checkThresholds),
+	Sized: true,
+	Find:  prompts.IfHeard(checkThresholds),
 }
 
 // checkThresholds looks for conditions on numbers that no request decided both ways: those of the

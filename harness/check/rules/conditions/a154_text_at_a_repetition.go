@@ -20,6 +20,7 @@ var TextAtARepetition = &probe.Rule{
 			"variable of the request asks for them.",
 	},
 	Unsuppressible: true,
+	Sized:          true,
 	Find:           prompts.IfHeard(checkRepetition),
 }
 
