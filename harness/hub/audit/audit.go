@@ -5,7 +5,9 @@
 // A [Book] is the published records (package advisory). [Book.Matches] looks a template up by its
 // text, which renders nothing, and then by its behaviour: a text that nobody recorded, such as an
 // edited copy, has the fault of a record where it makes the prompts of the faulty text. A text
-// that a record names as mended has no match with that record.
+// that a record names as mended has no match with that record. Nearly all records have one request
+// among their witnesses; its prompt leaves few records to be asked, so that a template that nobody
+// recorded costs one render.
 //
 // # Stability
 //
@@ -14,6 +16,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -36,6 +39,9 @@ type Book struct {
 	Records []*advisory.Record
 	index   *advisory.Index
 	byID    map[string]*advisory.Record
+	common  json.RawMessage               // the variables that most records have a faulty prompt of
+	making  map[string][]*advisory.Record // the records by the digest of that prompt
+	others  []*advisory.Record            // those without such a prompt
 }
 
 // Published returns the records of the corpus, or those of the younger index that an [Update] has
@@ -65,9 +71,27 @@ func Published(stored string, folders ...string) (*Book, error) {
 // NewBook returns the book of records.
 func NewBook(records []*advisory.Record) *Book {
 	b := &Book{Records: records, index: advisory.NewIndex(records),
-		byID: map[string]*advisory.Record{}}
+		byID: map[string]*advisory.Record{}, making: map[string][]*advisory.Record{}}
+	count := map[string]int{}
 	for _, r := range records {
 		b.byID[r.ID] = r
+		for _, w := range r.Template.Witnesses {
+			v := string(w.Variables)
+			if count[v]++; count[v] > count[string(b.common)] {
+				b.common = w.Variables
+			}
+		}
+	}
+	for _, r := range records {
+		i := slices.IndexFunc(r.Template.Witnesses, func(w advisory.Witness) bool {
+			return string(w.Variables) == string(b.common)
+		})
+		if i < 0 {
+			b.others = append(b.others, r)
+			continue
+		}
+		made := r.Template.Witnesses[i].Faulty
+		b.making[made] = append(b.making[made], r)
 	}
 	return b
 }
@@ -107,12 +131,18 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 	if err != nil {
 		return nil, err
 	}
+	src = src.Limited(ctx, l)
+	found := map[string]bool{}
 	var all []Match
-	for _, r := range b.Records {
-		if f := r.Template.Fixed; f != nil && f.Canonical == digests.Canonical {
+	for _, r := range b.near(renders) {
+		if f := r.Template.Fixed; f != nil && f.Canonical == digests.Canonical || !r.Shown(renders) {
 			continue
 		}
-		if r.Shown(renders) && found(ctx, src, l, r.Template.Rule) {
+		id := r.Template.Rule
+		if _, asked := found[id]; !asked {
+			found[id] = finds(src, id)
+		}
+		if found[id] {
 			all = append(all, Match{r, ByBehaviour})
 		}
 	}
@@ -122,11 +152,18 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 	return distinct(all), nil
 }
 
-// found reports whether a rule finds its fault in a template. The prompts of a few witnesses may be
+// near returns the records that a template may match, in the order of their ids.
+func (b *Book) near(renders *advisory.Renders) []*advisory.Record {
+	return slices.SortedFunc(slices.Values(slices.Concat(b.others,
+		b.making[renders.Outcome(b.common)])), func(x, y *advisory.Record) int {
+		return strings.Compare(x.ID, y.ID)
+	})
+}
+
+// finds reports whether a rule finds its fault in a template. The prompts of a few witnesses may be
 // the same for another reason than the fault; those of all requests of a rule are not.
-func found(ctx context.Context, src subject.Source, l engine.Limits, id string) bool {
-	results := check.Template(src.Limited(ctx, l),
-		check.Options{Only: []string{id}})
+func finds(src subject.Source, id string) bool {
+	results := check.Template(src, check.Options{Only: []string{id}})
 	return slices.ContainsFunc(results, func(r rule.Result) bool {
 		return r.Rule == id && (r.Status == rule.Found || r.Status == rule.Failed)
 	})
