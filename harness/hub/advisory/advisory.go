@@ -91,9 +91,10 @@ type Reference struct {
 
 // Template is what OSV has no field for.
 type Template struct {
-	Text     Digests       `json:"text"`  // of the faulty text
-	Fixed    *Fixed        `json:"fixed"` // nil: nobody published one
-	Rule     string        `json:"rule"`  // the rule of `assay check` that finds the fault
+	Text     Digests       `json:"text"`   // of the faulty text
+	Fixed    *Fixed        `json:"fixed"`  // nil: nobody published one
+	Survey   *Survey       `json:"survey"` // nil: the last survey did not see the faulty text
+	Rule     string        `json:"rule"`   // the rule of `assay check` that finds the fault
 	Severity rule.Severity `json:"severity"`
 	Engines  []string      `json:"engines"` // that show the fault; ["all"]: it needs none
 	// Fixable reports whether `assay fix` mends the fault.
@@ -106,6 +107,14 @@ type Template struct {
 type Fixed struct {
 	Digests
 	Where string `json:"where"` // who publishes it, in words
+}
+
+// Survey is what the last survey of the Hub saw of a text.
+type Survey struct {
+	Day          string `json:"day"`          // such as 2026-01-31
+	Repositories int    `json:"repositories"` // that ship the text
+	// Downloads are those of the 30 days before, by repository; none where they were not counted.
+	Downloads map[string]int64 `json:"downloads"`
 }
 
 // Excerpt is the piece of the first witness' prompt where the two texts part.

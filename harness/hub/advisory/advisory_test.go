@@ -12,6 +12,7 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/edit/mutate"
@@ -54,6 +55,20 @@ func TestRecords(t *testing.T) {
 		}
 		if d.Excerpt.Faulty == d.Excerpt.Fixed {
 			t.Errorf("%s: the excerpt does not show the fault", r.ID)
+		}
+		if s := d.Survey; s == nil && slices.ContainsFunc(r.Affected, func(a advisory.Affected) bool {
+			return a.Package == nil
+		}) || s != nil && (s.Day == "" || s.Repositories < max(1, len(s.Downloads))) {
+			t.Errorf("%s: it does not say what the survey saw of its repositories", r.ID)
+		}
+		for _, w := range d.Witnesses {
+			seen := map[string]bool{}
+			for _, v := range ordered.MustParse(string(w.Variables)).Members() {
+				if seen[v.Key] {
+					t.Errorf("%s: a witness has two variables %s", r.ID, v.Key)
+				}
+				seen[v.Key] = true
+			}
 		}
 	}
 	var text bytes.Buffer

@@ -224,18 +224,34 @@ func (m Match) Result(src subject.Source) rule.Result {
 		Severity: t.Severity, Place: rule.Place{File: src.File}, Text: strings.Join(text, "\n")}
 }
 
-// shippers names who ships the faulty text.
+// shippers names who ships the faulty text, and how often it was fetched.
 func (m Match) shippers() string {
 	a := m.Affected[0]
 	name := strings.TrimPrefix(a.Ranges[0].Repo, "https://huggingface.co/")
 	if a.Package != nil {
 		name = a.Package.Name + " " + a.Ranges[0].Events[0].Introduced
 	}
-	switch more := len(m.Affected) - 1; {
+	more := len(m.Affected) - 1
+	var downloads int64
+	if seen := m.Template.Survey; seen != nil {
+		more = max(more, seen.Repositories-1)
+		for _, n := range seen.Downloads {
+			downloads += n
+		}
+	}
+	var also []string
+	switch {
 	case more == 1:
-		name += " (and one more)"
+		also = append(also, "and one more")
 	case more > 1:
-		name += fmt.Sprintf(" (and %d more)", more)
+		also = append(also, fmt.Sprintf("and %d more", more))
+	}
+	if downloads > 0 {
+		also = append(also, fmt.Sprintf("%d downloads in the month before %s", downloads,
+			m.Template.Survey.Day))
+	}
+	if also != nil {
+		name += " (" + strings.Join(also, "; ") + ")"
 	}
 	return name
 }

@@ -57,7 +57,8 @@ type pair struct {
 	Affected   []advisory.Affected  `json:"affected"`
 	References []advisory.Reference `json:"references"`
 	Where      string               `json:"where"` // who publishes the mended text
-	Rule       string               `json:"rule"`  // "": the first that the mended text ends
+	Survey     *advisory.Survey     `json:"survey"`
+	Rule       string               `json:"rule"` // "": the first that the mended text ends
 }
 
 func run(in io.Reader, log io.Writer, out, day string, no int) error {
@@ -100,7 +101,7 @@ func draft(p pair) (*advisory.Record, error) {
 	r := &advisory.Record{Summary: p.Summary, Details: p.Details, Affected: p.Affected,
 		References: p.References}
 	t := &r.Template
-	t.Text = advisory.DigestsOf(faulty.Text)
+	t.Text, t.Survey = advisory.DigestsOf(faulty.Text), p.Survey
 	patched := fix.Mend(context.Background(), faulty, fix.Options{}, check.Options{})
 	mended := subject.New("mended", patched.Text)
 	if p.Mended != "" {
@@ -265,7 +266,10 @@ func variables(in chattemplate.Input) json.RawMessage {
 	}
 	members = append(members,
 		ordered.MemberOf("add_generation_prompt", ordered.Boolean(in.Generate)))
-	v := ordered.ObjectOf(append(members, in.Kwargs...)...)
+	v := ordered.ObjectOf(members...)
+	for _, m := range in.Kwargs { // one of the template's variables has precedence
+		v = v.With(m.Key, m.Value)
+	}
 	return json.RawMessage(v.String())
 }
 
