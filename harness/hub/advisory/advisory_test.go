@@ -3,9 +3,11 @@ package advisory_test
 import (
 	"bytes"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -42,6 +44,10 @@ func TestRecords(t *testing.T) {
 	}
 	records := published(t)
 	index := advisory.NewIndex(records)
+	judged, err := fs.ReadFile(corpus.FS, "advisories/candidates.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range records {
 		d := r.Template
 		if !rules[d.Rule] {
@@ -60,6 +66,9 @@ func TestRecords(t *testing.T) {
 			return a.Package == nil
 		}) || s != nil && (s.Day == "" || s.Repositories < max(1, len(s.Downloads))) {
 			t.Errorf("%s: it does not say what the survey saw of its repositories", r.ID)
+		}
+		if d.Fixed == nil && d.Survey != nil && !strings.Contains(string(judged), "\n"+r.ID+" ") {
+			t.Errorf("%s: candidates.txt has no reason for it", r.ID)
 		}
 		for _, w := range d.Witnesses {
 			seen := map[string]bool{}
