@@ -93,65 +93,34 @@ func (a *auditing) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	places, err := a.places(c, names)
-	if err != nil {
-		return err
+	var sources []subject.Source
+	for _, name := range names {
+		opened, err := a.open(c, name)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, opened...)
 	}
 	var looked sync.Map // what is known, by the template: models share them
-	look := func(src subject.Source) ([]audit.Match, error) {
+	found := audit.NewReport(book)
+	return each(c, "templates", sources, func(src subject.Source) ([]audit.Match, error) {
 		key := src.Source
 		key.Name = ""
-		once, _ := looked.LoadOrStore(key, sync.OnceValues(func() ([]audit.Match, error) {
+		look, _ := looked.LoadOrStore(key, sync.OnceValues(func() ([]audit.Match, error) {
 			return book.Matches(c.ctx, src, a.Limits)
 		}))
-		return once.(func() ([]audit.Match, error))()
-	}
-	found := audit.NewReport(book)
-	return each(c, "files", places, func(p place) ([]audited, error) {
-		if p.sources == nil {
-			var err error
-			if p.sources, err = audit.Open(p.name, c.stdin); err != nil {
-				return nil, err
-			}
-		}
-		var all []audited
-		for _, src := range p.sources {
-			known, err := look(src)
-			all = append(all, audited{src, known, err})
-		}
-		return all, nil
-	}, func(_ place, all []audited, err error) error {
+		return look.(func() ([]audit.Match, error))()
+	}, func(src subject.Source, known []audit.Match, err error) error {
 		if err != nil {
-			c.warn("%v", err)
+			c.warn("%s: not looked at: %v", src.Name, err)
+			return nil
 		}
-		for _, one := range all {
-			if one.err != nil {
-				c.warn("%s: not looked at: %v", one.Name, one.err)
-				continue
-			}
-			found.Add(one.Source, one.known)
-			if a.fix {
-				if err := a.mend(c, one.Source, one.known); err != nil {
-					return err
-				}
-			}
+		found.Add(src, known)
+		if a.fix {
+			return a.mend(c, src, known)
 		}
 		return nil
 	}, func(bool) error { return a.print(c, found) })
-}
-
-// audited is a template with what is known of it.
-type audited struct {
-	subject.Source
-	known []audit.Match
-	err   error
-}
-
-// place is where templates stand: a file or a model folder below a folder that was named, which is
-// opened when it is looked at, or what was named itself, with its templates.
-type place struct {
-	name    string
-	sources []subject.Source
 }
 
 // updated takes a newer index, if one is given, and returns the file that has the newest one.
@@ -183,30 +152,7 @@ func (a *auditing) updated(c *call) (string, error) {
 	return stored, nil
 }
 
-// places returns the places that arguments name.
-func (a *auditing) places(c *call, names []string) ([]place, error) {
-	var all []place
-	for _, name := range names {
-		if isFolder(name) {
-			below, err := audit.Find(name)
-			if err != nil {
-				return nil, err
-			}
-			for _, name := range below {
-				all = append(all, place{name: name})
-			}
-			continue
-		}
-		sources, err := a.open(c, name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, place{name, sources})
-	}
-	return all, nil
-}
-
-// open opens the templates of an argument that is no folder.
+// open opens the templates of an argument.
 func (a *auditing) open(c *call, name string) ([]subject.Source, error) {
 	switch {
 	case strings.HasPrefix(name, hub.Scheme):
@@ -221,8 +167,23 @@ func (a *auditing) open(c *call, name string) ([]subject.Source, error) {
 		return subject.NewModel(ref.String(), "", folder).Distinct(), nil
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return audit.Serving(c.ctx, http.DefaultClient, name)
+	case !isFolder(name):
+		return audit.Open(name, c.stdin)
 	}
-	return audit.Open(name, c.stdin)
+	below, err := audit.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	var all []subject.Source
+	for _, name := range below {
+		sources, err := audit.Open(name, c.stdin)
+		if err != nil {
+			c.warn("%v", err)
+			continue
+		}
+		all = append(all, sources...)
+	}
+	return all, nil
 }
 
 // mend mends the faults of a template, and says what it wrote.

@@ -3,6 +3,7 @@ package advisory
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
@@ -77,12 +78,14 @@ func (r *Renders) Prompt(variables json.RawMessage) (string, error) {
 func (r *Renders) Exhausted() error { return r.template.Exhausted() }
 
 // Shown reports whether a template renders all witnesses of a record as the faulty text does. No
-// template shows a record that is withdrawn, or that has none, such as one in short.
+// template shows a record that is withdrawn, or that has none, such as one in short. The smallest
+// witness is asked first: nearly all records have it in common, and it tells most texts apart.
 func (r *Record) Shown(by *Renders) bool {
-	for _, w := range r.Template.Witnesses {
-		if by.Outcome(w.Variables) != w.Faulty {
-			return false
-		}
+	if r.Withdrawn != "" || len(r.Template.Witnesses) == 0 {
+		return false
 	}
-	return r.Withdrawn == "" && len(r.Template.Witnesses) > 0
+	differs := func(w Witness) bool { return by.Outcome(w.Variables) != w.Faulty }
+	return !differs(slices.MinFunc(r.Template.Witnesses, func(a, b Witness) int {
+		return len(a.Variables) - len(b.Variables)
+	})) && !slices.ContainsFunc(r.Template.Witnesses, differs)
 }

@@ -5,9 +5,7 @@
 // A [Book] is the published records (package advisory). [Book.Matches] looks a template up by its
 // text, which renders nothing, and then by its behaviour: a text that nobody recorded, such as an
 // edited copy, has the fault of a record where it makes the prompts of the faulty text. A text
-// that a record names as mended has no match with that record. Nearly all records have one request
-// among their witnesses; its prompt leaves few records to be asked, so that a template that nobody
-// recorded costs one render.
+// that a record names as mended has no match with that record.
 //
 // # Stability
 //
@@ -16,7 +14,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -39,9 +36,6 @@ type Book struct {
 	Records []*advisory.Record
 	index   *advisory.Index
 	byID    map[string]*advisory.Record
-	common  json.RawMessage               // the variables that most records have a faulty prompt of
-	making  map[string][]*advisory.Record // the records by the digest of that prompt
-	others  []*advisory.Record            // those without such a prompt
 }
 
 // Published returns the records of the corpus, or those of the younger index that an [Update] has
@@ -71,27 +65,9 @@ func Published(stored string, folders ...string) (*Book, error) {
 // NewBook returns the book of records.
 func NewBook(records []*advisory.Record) *Book {
 	b := &Book{Records: records, index: advisory.NewIndex(records),
-		byID: map[string]*advisory.Record{}, making: map[string][]*advisory.Record{}}
-	count := map[string]int{}
+		byID: map[string]*advisory.Record{}}
 	for _, r := range records {
 		b.byID[r.ID] = r
-		for _, w := range r.Template.Witnesses {
-			v := string(w.Variables)
-			if count[v]++; count[v] > count[string(b.common)] {
-				b.common = w.Variables
-			}
-		}
-	}
-	for _, r := range records {
-		i := slices.IndexFunc(r.Template.Witnesses, func(w advisory.Witness) bool {
-			return string(w.Variables) == string(b.common)
-		})
-		if i < 0 {
-			b.others = append(b.others, r)
-			continue
-		}
-		made := r.Template.Witnesses[i].Faulty
-		b.making[made] = append(b.making[made], r)
 	}
 	return b
 }
@@ -134,7 +110,7 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 	src = src.Limited(ctx, l)
 	found := map[string]bool{}
 	var all []Match
-	for _, r := range b.near(renders) {
+	for _, r := range b.Records {
 		if f := r.Template.Fixed; f != nil && f.Canonical == digests.Canonical || !r.Shown(renders) {
 			continue
 		}
@@ -150,14 +126,6 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 		return nil, err
 	}
 	return distinct(all), nil
-}
-
-// near returns the records that a template may match, in the order of their ids.
-func (b *Book) near(renders *advisory.Renders) []*advisory.Record {
-	return slices.SortedFunc(slices.Values(slices.Concat(b.others,
-		b.making[renders.Outcome(b.common)])), func(x, y *advisory.Record) int {
-		return strings.Compare(x.ID, y.ID)
-	})
 }
 
 // finds reports whether a rule finds its fault in a template. The prompts of a few witnesses may be
