@@ -7,106 +7,89 @@ import (
 )
 
 // equal is Python's a == b. Text from the input that is compared with text is recorded (E4).
-func equal(e *eval, a, b Value) (bool, error) {
+func equal(e *eval, a, b Value) bool {
 	if e.trace != nil {
 		e.traceCompare("==", a, b)
 	}
 	return equalValues(e, a, b)
 }
 
-func equalValues(e *eval, a, b Value) (bool, error) {
+func equalValues(e *eval, a, b Value) bool {
 	switch {
 	case a.isString():
 		if !b.isString() || a.num != b.num {
-			return false, nil
+			return false
 		}
-		return a.rawText() == b.rawText(), e.step(scanSteps(a))
+		e.step(scanSteps(a))
+		return a.rawText() == b.rawText()
 	case a.isNumber():
-		return b.isNumber() && equalNumbers(a, b), nil
+		return b.isNumber() && equalNumbers(a, b)
 	case a.kind == View && b.kind == View && a.view().kind != viewValues &&
 		b.view().kind != viewValues:
 		n, m := a.view().d.len(), b.view().d.len()
 		if n != m {
-			return false, nil
+			return false
 		}
 		return subset(e, a, b)
 	case a.kind != b.kind:
-		return false, nil
+		return false
 	}
 	switch a.kind {
 	case None, Undefined:
-		return true, nil
+		return true
 	case List, Tuple:
 		x, y := a.seq(), b.seq()
 		if x == y {
-			return true, nil
+			return true
 		}
 		if x.len() != y.len() {
-			return false, nil
+			return false
 		}
-		i, err := firstDifference(e, x.all(), y.all())
-		return i < 0, err
+		return firstDifference(e, x.all(), y.all()) < 0
 	case Dict:
 		x, y := a.dict(), b.dict()
 		if x == y {
-			return true, nil
+			return true
 		}
 		if x.len() != y.len() {
-			return false, nil
+			return false
 		}
-		if err := e.enter(); err != nil {
-			return false, err
-		}
+		e.enter()
 		defer e.leave()
 		for _, entry := range x.all() {
-			if err := e.step(1); err != nil {
-				return false, err
-			}
-			other, ok, err := y.get(e, entry.key)
-			if !ok {
-				return false, err
-			}
-			if same(entry.value, other) {
-				continue
-			}
-			if ok, err := equalValues(e, entry.value, other); !ok {
-				return false, err
+			e.step(1)
+			other, ok := y.get(e, entry.key)
+			if !ok || !same(entry.value, other) && !equalValues(e, entry.value, other) {
+				return false
 			}
 		}
-		return true, nil
+		return true
 	case Range:
-		return hashKey(a) == hashKey(b), nil
+		return hashKey(a) == hashKey(b)
 	case Function:
 		f, g := a.function(), b.function()
 		return f.builtin == g.builtin &&
 			(f == g || f.recv.kind != Missing && f.recv.kind == g.recv.kind &&
-				same(f.recv, g.recv)), nil
+				same(f.recv, g.recv))
 	}
-	return same(a, b), nil
+	return same(a, b)
 }
 
 // firstDifference is the first place where two sequences differ, or -1; one that is a prefix of the
 // other differs at its end.
-func firstDifference(e *eval, x, y []Value) (int, error) {
-	if err := e.enter(); err != nil {
-		return 0, err
-	}
+func firstDifference(e *eval, x, y []Value) int {
+	e.enter()
 	defer e.leave()
 	for i := range min(len(x), len(y)) {
-		if err := e.step(1); err != nil {
-			return 0, err
-		}
-		if same(x[i], y[i]) {
-			continue
-		}
-		if ok, err := equalValues(e, x[i], y[i]); !ok {
-			return i, err
+		e.step(1)
+		if !same(x[i], y[i]) && !equalValues(e, x[i], y[i]) {
+			return i
 		}
 	}
 	if len(x) != len(y) {
-		return min(len(x), len(y)), nil
+		return min(len(x), len(y))
 	}
-	return -1, nil
+	return -1
 }
 
 func equalNumbers(a, b Value) bool {
@@ -159,13 +142,12 @@ func compareNumbers(a, b Value) (int, bool) {
 }
 
 // compare is a Python comparison: "==", "!=", "<", "<=", ">" or ">=".
-func compare(e *eval, op string, a, b Value) (bool, error) {
+func compare(e *eval, op string, a, b Value) bool {
 	switch op {
 	case "==":
 		return equal(e, a, b)
 	case "!=":
-		eq, err := equal(e, a, b)
-		return !eq && err == nil, err
+		return !equal(e, a, b)
 	}
 	if e.trace != nil {
 		e.traceCompare(op, a, b)
@@ -185,139 +167,113 @@ func holds(op string, c int) bool {
 	return c >= 0
 }
 
-func order(e *eval, op string, a, b Value) (bool, error) {
+func order(e *eval, op string, a, b Value) bool {
 	switch {
 	case a.isNumber() && b.isNumber():
 		c, ok := compareNumbers(a, b)
-		return ok && holds(op, c), nil
+		return ok && holds(op, c)
 	case a.isString() && b.isString():
 		// UTF-8 sorts as code points do
-		return holds(op, strings.Compare(a.text(), b.text())),
-			e.step(min(scanSteps(a), scanSteps(b)))
+		e.step(min(scanSteps(a), scanSteps(b)))
+		return holds(op, strings.Compare(a.text(), b.text()))
 	case a.isSeq() && a.kind == b.kind:
 		x, y := a.items(), b.items()
-		i, err := firstDifference(e, x, y)
-		switch {
-		case err != nil:
-			return false, err
+		switch i := firstDifference(e, x, y); {
 		case i < 0:
-			return holds(op, 0), nil
+			return holds(op, 0)
 		case i < len(x) && i < len(y):
 			return order(e, op, x[i], y[i])
 		}
-		return holds(op, len(x)-len(y)), nil
+		return holds(op, len(x)-len(y))
 	case a.kind == View && b.kind == View && a.view().kind != viewValues &&
 		b.view().kind != viewValues:
 		n, m := a.view().d.len(), b.view().d.len()
 		switch op {
 		case "<", "<=":
 			if n > m || op == "<" && n == m {
-				return false, nil
+				return false
 			}
 			return subset(e, a, b)
 		}
 		if m > n || op == ">" && n == m {
-			return false, nil
+			return false
 		}
 		return subset(e, b, a)
 	}
-	if err := undefinedOperand(a, b); err != nil {
-		return false, err
-	}
-	return false, errf(TypeError, "'%s' not supported between instances "+
-		"of '%s' and '%s'", op, typeName(a), typeName(b))
+	raise(undefinedOperand(a, b))
+	panic(errf(TypeError, "'%s' not supported between instances "+
+		"of '%s' and '%s'", op, typeName(a), typeName(b)))
 }
 
 // subset reports whether every item of a view is in another.
-func subset(e *eval, a, b Value) (bool, error) {
-	it, err := iterate(e, a)
-	for err == nil {
-		var item Value
-		var ok bool
-		if item, ok, err = it.next(e); !ok {
-			return err == nil, err
-		}
-		if ok, err = contains(e, b, item); !ok {
-			return false, err
+func subset(e *eval, a, b Value) bool {
+	for it := iterate(e, a); ; {
+		if item, ok := it.next(e); !ok || !contains(e, b, item) {
+			return !ok
 		}
 	}
-	return false, err
 }
 
 // contains is Python's item in container.
-func contains(e *eval, container, item Value) (bool, error) {
+func contains(e *eval, container, item Value) bool {
 	if e.dialect != nil && (container.kind == Undefined || item.kind == Undefined) {
 		if container.kind != Undefined {
-			return false, errf(UndefinedError, "%s, and the engine's Jinja looks for it in nothing",
-				undefinedMessage(item))
+			panic(errf(UndefinedError, "%s, and the engine's Jinja looks for it in nothing",
+				undefinedMessage(item)))
 		}
-		return false, nil
+		return false
 	}
 	switch container.kind {
 	case String, Markup:
 		if !item.isString() {
-			return false, errf(TypeError, "'in <string>' requires string as left operand, not %s", typeName(item))
+			panic(errf(TypeError, "'in <string>' requires string as left operand, not %s", typeName(item)))
 		}
 		if e.trace != nil {
 			e.traceText("in", container, item)
 		}
-		return strings.Contains(container.text(), item.text()), e.step(scanSteps(container))
+		e.step(scanSteps(container))
+		return strings.Contains(container.text(), item.text())
 	case Dict:
 		if e.trace != nil {
 			e.traceText("in", container, item)
 		}
-		_, ok, err := container.dict().get(e, item)
-		return ok, err
+		_, ok := container.dict().get(e, item)
+		return ok
 	case View:
 		v := container.view()
 		switch v.kind {
 		case viewKeys:
-			_, ok, err := v.d.get(e, item)
-			return ok, err
+			_, ok := v.d.get(e, item)
+			return ok
 		case viewItems:
 			if item.kind != Tuple || len(item.items()) != 2 {
-				return false, nil
+				return false
 			}
-			got, ok, err := v.d.get(e, item.items()[0])
-			if !ok {
-				return false, err
-			}
-			return equalValues(e, got, item.items()[1])
+			got, ok := v.d.get(e, item.items()[0])
+			return ok && equalValues(e, got, item.items()[1])
 		}
 	case List, Tuple:
 		for _, v := range container.items() {
 			if e.trace != nil {
 				e.traceCompare("in", item, v)
 			}
-			if err := e.step(1); err != nil {
-				return false, err
-			}
-			if same(v, item) {
-				return true, nil
-			}
-			if ok, err := equalValues(e, v, item); ok || err != nil {
-				return ok, err
+			e.step(1)
+			if same(v, item) || equalValues(e, v, item) {
+				return true
 			}
 		}
-		return false, nil
+		return false
 	case Range:
 		if item.kind == Int || item.kind == Bool {
-			return container.rng().indexOf(item.int()) >= 0, nil
+			return container.rng().indexOf(item.int()) >= 0
 		}
-	case None, Bool, Int, BigInt, Float, Namespace, Function:
-		return false, errf(TypeError, "argument of type '%s' is not iterable", typeName(container))
 	}
-	it, err := iterate(e, container)
-	if err != nil {
-		return false, errf(TypeError, "argument of type '%s' is not iterable", typeName(container))
+	if !isIterable(e, container) {
+		panic(errf(TypeError, "argument of type '%s' is not iterable", typeName(container)))
 	}
-	for {
-		v, ok, err := it.next(e)
-		if !ok {
-			return false, err
-		}
-		if ok, err := equalValues(e, v, item); ok || err != nil {
-			return ok, err
+	for it := iterate(e, container); ; {
+		if v, ok := it.next(e); !ok || equalValues(e, v, item) {
+			return ok
 		}
 	}
 }

@@ -330,7 +330,7 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 		inner.escape = escapeDynamic
 		if k, ok := s.on.(*constExpr); ok {
 			inner.escape = escapeOff
-			if yes, _ := truth(nil, k.value); yes {
+			if truth(nil, k.value) {
 				inner.escape = escapeOn
 			}
 		}
@@ -342,10 +342,10 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 		return append(out, c.blockCall(n, p))
 	case *syntax.Break:
 		c.inLoop(p, n.Pos, "'break' outside loop")
-		return append(out, jump{errBreak})
+		return append(out, jumpStmt{breakJump})
 	case *syntax.Continue:
 		c.inLoop(p, n.Pos, "'continue' not properly in loop")
-		return append(out, jump{errContinue})
+		return append(out, jumpStmt{continueJump})
 	case *syntax.Extends:
 		if !p.top {
 			c.fail(TemplateAssertionError, n.Pos, "cannot use extend from a non top-level scope")
@@ -717,7 +717,7 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 			k = left.value
 		}
 		if k.kind != Missing {
-			if yes, _ := truth(nil, k); yes != (x.Op == "and") {
+			if truth(nil, k) != (x.Op == "and") {
 				return left
 			}
 			return c.expr(x.Y, p)

@@ -60,7 +60,7 @@ var aliases = map[string]string{"count": "length", "d": "default", "e": "escape"
 var printing = []string{"capitalize", "lower", "replace", "strip", "title", "upper", "wordcount"}
 
 // filter returns the built-in of a filter for a value, and the value as the filter takes it.
-func (e *eval) filter(v Value, name string, fn *builtin, positional int) (Value, *builtin, error) {
+func (e *eval) filter(v Value, name string, fn *builtin, positional int) (Value, *builtin) {
 	if other, ok := aliases[name]; ok {
 		name = other
 	}
@@ -69,10 +69,10 @@ func (e *eval) filter(v Value, name string, fn *builtin, positional int) (Value,
 	}
 	switch {
 	case (v.kind == Undefined || !slices.Contains(printing, name)) && !e.dialect.has(v, name):
-		return v, nil, errf(TemplateRuntimeError, "the engine's Jinja has no filter %s for %s",
-			pyQuote(name), strings.ToLower(typeName(v)))
+		panic(errf(TemplateRuntimeError, "the engine's Jinja has no filter %s for %s",
+			pyQuote(name), strings.ToLower(typeName(v))))
 	case name == "map" && positional > 0:
-		return v, nil, errf(TemplateRuntimeError, "the engine's Jinja maps attributes alone")
+		panic(errf(TemplateRuntimeError, "the engine's Jinja maps attributes alone"))
 	case name == "default" && v.isNone():
 		v = undefinedHint("none")
 	}
@@ -81,7 +81,7 @@ func (e *eval) filter(v Value, name string, fn *builtin, positional int) (Value,
 	} else if name == "safe" {
 		fn = filters["string"]
 	}
-	return v, fn, nil
+	return v, fn
 }
 
 // AsList and AsText are the operations under which a trace has, in a dialect alone, that a value is
@@ -96,53 +96,49 @@ func (e *eval) used(op string, v Value) {
 
 // writeItems prints a list as its items, one after the other, and what is neither text nor a number
 // not at all, as a dialect does; false: the value is printed as everywhere.
-func (f *frame) writeItems(v Value, pos syntax.Pos) (bool, error) {
+func (f *frame) writeItems(v Value, pos syntax.Pos) bool {
 	switch f.rt.dialect.kindOf(v) {
 	case String, Bool, Int, Float:
-		return false, nil
+		return false
 	case List:
 	default:
-		return true, nil
+		return true
 	}
-	items, err := collect(&f.rt.eval, v)
-	for i := 0; i < len(items) && err == nil; i++ {
-		err = f.write(items[i], escapeOff, pos)
+	for _, item := range collect(&f.rt.eval, v) {
+		f.write(item, escapeOff, pos)
 	}
-	return true, err
+	return true
 }
 
 // round runs the body of a loop. In a dialect a statement of it in which there is a break or
 // continue writes nothing.
-func (f *frame) round(code body) error {
+func (f *frame) round(code body) jump {
 	if f.rt.dialect == nil {
 		return code.run(f)
 	}
 	for _, s := range code {
-		text, err := f.capture(body{s})
-		if err == nil {
-			err = f.write(text, escapeOff, 0)
+		text, j := f.capture(body{s})
+		if j != noJump {
+			return j
 		}
-		if err != nil {
-			return err
-		}
+		f.write(text, escapeOff, 0)
 	}
-	return nil
+	return noJump
 }
 
 // number binds the arguments of a macro as a dialect does: those behind the number of arguments get
 // their default, whether they are named or not, and others that are missing stay undefined.
-func (p *macroProto) number(f *frame, given int) error {
+func (p *macroProto) number(f *frame, given int) {
 	for i := range p.params {
 		param := &p.params[i]
 		switch slot := &f.slots[param.slot]; {
 		case i >= given && param.def == nil:
-			return errf(TypeError, "the engine's Jinja needs an argument for the parameter %s "+
-				"of %s, which has no default", pyQuote(param.name), pyQuote(p.name))
+			panic(errf(TypeError, "the engine's Jinja needs an argument for the parameter %s "+
+				"of %s, which has no default", pyQuote(param.name), pyQuote(p.name)))
 		case i >= given:
 			*slot = Value{}
 		case slot.isMissing():
 			*slot = undefinedHint("parameter " + pyQuote(param.name) + " was not provided")
 		}
 	}
-	return nil
 }

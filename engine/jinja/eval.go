@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 	"unsafe"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
 // eval is the state that one render carries through every operation: its options, its limits and
@@ -26,19 +28,25 @@ type eval struct {
 	depth      int              // nesting of calls and of recursions over values
 	maxDepth   int              // its limit
 	calls      []*call          // free calls, for reuse
+	pos        syntax.Pos       // where the operation stands that runs
 }
 
 // step charges n steps, and fails when none are left.
-func (e *eval) step(n int) error {
+func (e *eval) step(n int) {
 	if e.steps -= int64(n); e.steps < 0 || n < 0 {
 		e.steps = -1
-		if e.scarce {
-			return errf(LimitError, "the renders of the template need more steps than allowed "+
-				"for all of them together")
-		}
-		return errf(LimitError, "the template needs more steps than allowed; it may be looping")
+		e.spent("needs more steps than allowed; it may be looping",
+			"need more steps than allowed")
 	}
-	return nil
+}
+
+// spent raises the error of a template that did more than allowed; all is of the budget that its
+// renders share.
+func (e *eval) spent(one, all string) {
+	if e.scarce {
+		panic(errf(LimitError, "the renders of the template %s for all of them together", all))
+	}
+	panic(errf(LimitError, "the template %s", one))
 }
 
 // scanSteps is the cost of looking at all of a string; short ones are free.
@@ -56,18 +64,14 @@ func sizeSteps(v Value) int {
 }
 
 // stepKey charges looking a key up. One that cannot be a key is a TypeError.
-func (e *eval) stepKey(key Value) error {
+func (e *eval) stepKey(key Value) {
 	if key.isString() {
 		if steps := scanSteps(key); steps > 0 {
-			return e.step(steps)
+			e.step(steps)
 		}
-		return nil
+		return
 	}
-	steps, err := keySteps(key)
-	if err != nil {
-		return err
-	}
-	return e.step(steps)
+	e.step(keySteps(key))
 }
 
 // bigSteps is the cost of looking at all of a large integer.
@@ -75,37 +79,32 @@ func bigSteps(x *big.Int) int { return x.BitLen() / (8 * 256) }
 
 // charge charges the building of n bytes, before they are built, and fails when more than allowed
 // would be made.
-func (e *eval) charge(n int) error {
+func (e *eval) charge(n int) {
 	if e.bytes -= int64(n); e.bytes < 0 || n < 0 {
 		e.bytes = -1
-		if e.scarce {
-			return errf(LimitError, "the renders of the template build more text than allowed "+
-				"for all of them together")
-		}
-		return errf(LimitError, "the template builds more text than allowed")
+		e.spent("builds more text than allowed", "build more text than allowed")
 	}
-	return nil
 }
 
 // chargeProduct is charge for n copies of size bytes, without overflow.
-func (e *eval) chargeProduct(n, size int) error {
+func (e *eval) chargeProduct(n, size int) {
 	if n <= 0 || size <= 0 {
-		return nil
+		return
 	}
 	if int64(n) > e.bytes/int64(size) {
 		e.bytes = 0
-		return e.charge(1)
+		e.charge(1)
+		return
 	}
-	return e.charge(n * size)
+	e.charge(n * size)
 }
 
 // enter and leave bracket a recursion: a call, or one level of a nested value.
-func (e *eval) enter() error {
+func (e *eval) enter() {
 	if e.depth++; e.depth > e.maxDepth {
 		e.depth--
-		return errf(RecursionError, "maximum recursion depth exceeded")
+		panic(errf(RecursionError, "maximum recursion depth exceeded"))
 	}
-	return nil
 }
 
 func (e *eval) leave() { e.depth-- }
@@ -149,43 +148,35 @@ func errf(c class, format string, args ...any) error {
 	return &raised{c, fmt.Sprintf(format, args...)}
 }
 
-// thrown is an error on its way out of a built-in. Built-ins raise by panic, as those of Python do;
-// [caught] makes errors of it for the interpreter, which returns them.
-type thrown struct{ err error }
+// brokenOff is the reason for which the caller has broken the render off, on its way out.
+type brokenOff struct{ err error }
 
-// raise raises an error, if there is one.
+// raise raises an error, if there is one. Operations raise by panic, as those of Python do; what
+// they raise leaves the render ([Template.run]) or an [attempt].
 func raise(err error) {
-	if err != nil {
-		panic(thrown{err})
+	switch err.(type) {
+	case nil:
+	case *raised:
+		panic(err)
+	default:
+		panic(brokenOff{err})
 	}
 }
 
-// must returns a result, or raises the error that came instead.
-func must[T any](v T, err error) T {
-	raise(err)
-	return v
-}
-
-// must2 is must for a result and whether there is one.
-func must2[T any](v T, ok bool, err error) (T, bool) {
-	raise(err)
-	return v, ok
-}
-
-// caught is deferred where errors that are raised become ones that are returned.
+// caught is deferred where what is raised becomes an error that is returned. Other panics go on.
 func caught(err *error) {
 	switch r := recover().(type) {
 	case nil:
-	case thrown:
-		*err = r.err
 	case *raised:
 		*err = r
+	case brokenOff:
+		*err = r.err
 	default:
 		panic(r)
 	}
 }
 
-// attempt calls a function that may raise, and returns what it raises.
+// attempt calls a function and returns what it raises.
 func attempt[T any](f func() T) (v T, err error) {
 	defer caught(&err)
 	return f(), nil
@@ -247,14 +238,12 @@ func (c *call) given(i int) bool { return !c.args[i].isMissing() }
 
 // invoke calls a builtin: arguments are bound to its parameters as Python does, and given to its
 // function.
-func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Value, error) {
+func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) Value {
 	steps := 1 + sizeSteps(recv)
 	for i := range args {
 		steps += sizeSteps(args[i])
 	}
-	if err := e.step(steps); err != nil {
-		return Value{}, err
-	}
+	e.step(steps)
 	var c *call
 	if n := len(e.calls); n > 0 {
 		c, e.calls = e.calls[n-1], e.calls[:n-1]
@@ -262,26 +251,18 @@ func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Val
 		c = &call{eval: e}
 	}
 	c.fn, c.recv = b, recv
-	if err := c.bind(b, args, kwargs); err != nil {
-		return Value{}, err
-	}
-	v, err := c.run()
+	c.bind(b, args, kwargs)
+	v := b.run(c)
 	c.args, c.kwargs = nil, nil
 	e.calls = append(e.calls, c)
-	return v, err
+	return v
 }
 
-// run runs the function, and returns what it raises.
-func (c *call) run() (v Value, err error) {
-	defer caught(&err)
-	return c.fn.run(c), nil
-}
-
-func (c *call) bind(b *builtin, args []Value, kwargs []kwarg) error {
+func (c *call) bind(b *builtin, args []Value, kwargs []kwarg) {
 	params, positional := b.params, b.positional
 	if len(args) > len(params) && !b.varargs {
-		return errf(TypeError, "%s() takes at most "+
-			"%d %s (%d given)", b.name, len(params), plural(len(params), "argument"), len(args))
+		panic(errf(TypeError, "%s() takes at most "+
+			"%d %s (%d given)", b.name, len(params), plural(len(params), "argument"), len(args)))
 	}
 	if n := max(len(args), len(params)); n <= len(c.buf) {
 		c.args = c.buf[:n]
@@ -292,7 +273,8 @@ func (c *call) bind(b *builtin, args []Value, kwargs []kwarg) error {
 	}
 	if b.positional && b.kwargs { // none of them can be a parameter
 		c.kwargs = kwargs
-		return c.require(b, params)
+		c.require(b, params)
+		return
 	}
 	c.kwargs = nil
 next:
@@ -303,7 +285,7 @@ next:
 					continue
 				}
 				if !c.args[i].isMissing() {
-					return errf(TypeError, "%s() got multiple values for argument '%s'", b.name, p)
+					panic(errf(TypeError, "%s() got multiple values for argument '%s'", b.name, p))
 				}
 				c.args[i] = k.value
 				continue next
@@ -311,22 +293,21 @@ next:
 		}
 		if !b.kwargs {
 			if positional || len(params) == 0 {
-				return errf(TypeError, "%s() takes no keyword arguments", b.name)
+				panic(errf(TypeError, "%s() takes no keyword arguments", b.name))
 			}
-			return errf(TypeError, "%s() got an unexpected keyword argument '%s'", b.name, k.name)
+			panic(errf(TypeError, "%s() got an unexpected keyword argument '%s'", b.name, k.name))
 		}
 		c.kwargs = append(c.kwargs, k)
 	}
-	return c.require(b, params)
+	c.require(b, params)
 }
 
-func (c *call) require(b *builtin, params []string) error {
+func (c *call) require(b *builtin, params []string) {
 	for i := range b.required {
 		if c.args[i].isMissing() {
-			return errf(TypeError, "%s() missing required argument: '%s'", b.name, params[i])
+			panic(errf(TypeError, "%s() missing required argument: '%s'", b.name, params[i]))
 		}
 	}
-	return nil
 }
 
 func plural(n int, noun string) string {
@@ -337,19 +318,22 @@ func plural(n int, noun string) string {
 }
 
 // callValue calls a value with arguments: a function, method, macro or other callable object.
-func callValue(e *eval, f Value, args []Value, kwargs []kwarg) (Value, error) {
+func callValue(e *eval, f Value, args []Value, kwargs []kwarg) Value {
 	switch f.kind {
 	case Function:
 		fn := f.function()
 		return e.invoke(fn.builtin, fn.recv, args, kwargs)
 	case Undefined:
-		return Value{}, undefinedError(f)
+		panic(undefinedError(f))
 	case Object:
 		if o, ok := f.object().(callable); ok {
-			return o.call(&call{eval: e, args: args, kwargs: kwargs})
+			at := e.pos
+			v := o.call(&call{eval: e, args: args, kwargs: kwargs})
+			e.pos = at
+			return v
 		}
 	}
-	return Value{}, errf(TypeError, "'%s' object is not callable", typeName(f))
+	panic(errf(TypeError, "'%s' object is not callable", typeName(f)))
 }
 
 func bytesToString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

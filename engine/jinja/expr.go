@@ -9,7 +9,7 @@ import (
 // constExpr is a literal.
 type constExpr struct{ value Value }
 
-func (x *constExpr) eval(*frame) (Value, error) { return x.value, nil }
+func (x *constExpr) eval(*frame) Value { return x.value }
 
 // localExpr reads a variable of this frame; outerExpr one of a frame around it; inputExpr one that
 // is never assigned.
@@ -34,31 +34,31 @@ type (
 	slotExpr struct{ slot int } // a slot that is known to be set
 )
 
-func (x *localExpr) eval(f *frame) (Value, error) {
+func (x *localExpr) eval(f *frame) Value {
 	v := f.slots[x.slot]
 	if v.kind == Missing || f.rt.trace != nil {
-		return f.named(v, x.name, x.asked, x.pos), nil
+		return f.named(v, x.name, x.asked, x.pos)
 	}
-	return v, nil
+	return v
 }
 
-func (x *outerExpr) eval(f *frame) (Value, error) {
+func (x *outerExpr) eval(f *frame) Value {
 	v := x.get(f)
 	if v.kind == Missing || f.rt.trace != nil {
-		return f.named(v, x.name, x.asked, x.pos), nil
+		return f.named(v, x.name, x.asked, x.pos)
 	}
-	return v, nil
+	return v
 }
 
-func (x *inputExpr) eval(f *frame) (Value, error) {
+func (x *inputExpr) eval(f *frame) Value {
 	v := f.rt.ctx[x.index]
 	if v.kind == Missing || f.rt.trace != nil {
-		return f.named(v, x.name, true, x.pos), nil
+		return f.named(v, x.name, true, x.pos)
 	}
-	return v, nil
+	return v
 }
 
-func (x *slotExpr) eval(f *frame) (Value, error) { return f.slots[x.slot], nil }
+func (x *slotExpr) eval(f *frame) Value { return f.slots[x.slot] }
 
 // named turns a missing variable into an undefined value, and records the look-up.
 func (f *frame) named(v Value, name string, asked bool, pos syntax.Pos) Value {
@@ -75,35 +75,27 @@ func (f *frame) named(v Value, name string, asked bool, pos syntax.Pos) Value {
 
 type tupleExpr struct{ items []expr }
 
-func (x *tupleExpr) eval(f *frame) (Value, error) {
-	items, err := f.all(x.items)
-	return f.rt.tuple(items...), err
+func (x *tupleExpr) eval(f *frame) Value {
+	return f.rt.tuple(f.all(x.items)...)
 }
 
 type listExpr struct{ items []expr }
 
-func (x *listExpr) eval(f *frame) (Value, error) {
-	items, err := f.all(x.items)
-	return f.rt.list(items), err
+func (x *listExpr) eval(f *frame) Value {
+	return f.rt.list(f.all(x.items))
 }
 
 // entriesPerStep is how many entries of a literal are kept in a step, beside those that their code
 // takes.
 const entriesPerStep = 8
 
-func (f *frame) all(list []expr) ([]Value, error) {
-	if err := f.rt.step(len(list) / entriesPerStep); err != nil {
-		return nil, err
-	}
+func (f *frame) all(list []expr) []Value {
+	f.rt.step(len(list) / entriesPerStep)
 	items := f.rt.values.Take(len(list))
 	for i, x := range list {
-		v, err := x.eval(f)
-		if err != nil {
-			return nil, err
-		}
-		items[i] = v
+		items[i] = x.eval(f)
 	}
-	return items, nil
+	return items
 }
 
 type dictExpr struct {
@@ -111,25 +103,16 @@ type dictExpr struct {
 	pos          syntax.Pos
 }
 
-func (x *dictExpr) eval(f *frame) (Value, error) {
-	if err := f.rt.step(len(x.keys) / entriesPerStep); err != nil {
-		return Value{}, err
-	}
+func (x *dictExpr) eval(f *frame) Value {
+	f.rt.step(len(x.keys) / entriesPerStep)
 	d := f.rt.dict(len(x.keys))
 	for i := range x.keys {
-		k, err := x.keys[i].eval(f)
-		if err != nil {
-			return Value{}, err
-		}
-		v, err := x.values[i].eval(f)
-		if err != nil {
-			return Value{}, err
-		}
-		if err = d.set(&f.rt.eval, k, v); err != nil {
-			return Value{}, f.at(err, x.pos)
-		}
+		k := x.keys[i].eval(f)
+		v := x.values[i].eval(f)
+		f.at(x.pos)
+		d.set(&f.rt.eval, k, v)
 	}
-	return dictValue(d), nil
+	return dictValue(d)
 }
 
 type unaryExpr struct {
@@ -138,47 +121,36 @@ type unaryExpr struct {
 	pos syntax.Pos
 }
 
-func (x *unaryExpr) eval(f *frame) (Value, error) {
-	v, err := x.x.eval(f)
-	if err != nil {
-		return v, err
-	}
+func (x *unaryExpr) eval(f *frame) Value {
+	v := x.x.eval(f)
+	f.at(x.pos)
 	if x.op == "-" {
-		v, err = neg(&f.rt.eval, v)
-	} else {
-		v, err = pos(&f.rt.eval, v)
+		return neg(&f.rt.eval, v)
 	}
-	return v, f.at(err, x.pos)
+	return pos(&f.rt.eval, v)
 }
 
 type notExpr struct{ x expr }
 
-func (x *notExpr) eval(f *frame) (Value, error) {
-	yes, err := f.test(x.x)
-	return boolValue(!yes), err
+func (x *notExpr) eval(f *frame) Value {
+	return boolValue(!f.test(x.x))
 }
 
 type binaryExpr struct {
-	op   func(e *eval, a, b Value) (Value, error)
+	op   func(e *eval, a, b Value) Value
 	x, y expr
 	pos  syntax.Pos
 }
 
-var binaryOps = map[string]func(e *eval, a, b Value) (Value, error){
+var binaryOps = map[string]func(e *eval, a, b Value) Value{
 	"-": sub, "*": mul, "/": truediv, "//": floordiv, "%": mod, "**": pow,
 }
 
-func (x *binaryExpr) eval(f *frame) (Value, error) {
-	a, err := x.x.eval(f)
-	if err != nil {
-		return a, err
-	}
-	b, err := x.y.eval(f)
-	if err != nil {
-		return b, err
-	}
-	v, err := x.op(&f.rt.eval, a, b)
-	return v, f.at(err, x.pos)
+func (x *binaryExpr) eval(f *frame) Value {
+	a := x.x.eval(f)
+	b := x.y.eval(f)
+	f.at(x.pos)
+	return x.op(&f.rt.eval, a, b)
 }
 
 // sumExpr is a + b + c. As long as all terms are plain strings they are joined once, at the end.
@@ -189,98 +161,80 @@ type sumExpr struct {
 
 // collect evaluates the terms. Where all are plain strings they are left on the argument stack and
 // the value is Missing; else the value is the sum and the stack as it was.
-func (x *sumExpr) collect(f *frame) (Value, error) {
+func (x *sumExpr) collect(f *frame) Value {
 	rt := f.rt
 	base := len(rt.args)
 	for i, term := range x.terms {
-		v, err := term.eval(f)
-		if err != nil {
-			return v, err
-		}
+		v := term.eval(f)
 		if v.kind == String {
 			rt.args = append(rt.args, v)
 			continue
 		}
 		if i > 0 {
-			left, err := f.join(rt.args[base:], x.pos[i-1])
-			if err != nil {
-				return left, err
-			}
-			if v, err = add(&rt.eval, left, v); err != nil {
-				return v, f.at(err, x.pos[i-1])
-			}
+			left := f.join(rt.args[base:], x.pos[i-1])
+			f.at(x.pos[i-1])
+			v = add(&rt.eval, left, v)
 		}
 		rt.args = rt.args[:base]
 		for i++; i < len(x.terms); i++ {
-			right, err := x.terms[i].eval(f)
-			if err != nil {
-				return right, err
-			}
-			if v, err = add(&rt.eval, v, right); err != nil {
-				return v, f.at(err, x.pos[i-1])
-			}
+			right := x.terms[i].eval(f)
+			f.at(x.pos[i-1])
+			v = add(&rt.eval, v, right)
 		}
-		return v, nil
+		return v
 	}
-	return Value{}, nil
+	return Value{}
 }
 
 // join joins plain strings.
-func (f *frame) join(parts []Value, pos syntax.Pos) (Value, error) {
+func (f *frame) join(parts []Value, pos syntax.Pos) Value {
 	switch len(parts) {
 	case 1:
-		return parts[0], nil
+		return parts[0]
 	case 2:
-		v, err := add(&f.rt.eval, parts[0], parts[1])
-		return v, f.at(err, pos)
+		f.at(pos)
+		return add(&f.rt.eval, parts[0], parts[1])
 	}
 	size := 0
 	for i := range parts {
 		size += int(parts[i].num)
 	}
-	if err := f.rt.charge(size); err != nil {
-		return Value{}, f.at(err, pos)
-	}
+	f.at(pos)
+	f.rt.charge(size)
 	b := f.rt.builder(size)
 	for _, v := range parts {
 		b.str(v)
 	}
-	return b.value(), nil
+	return b.value()
 }
 
-func (x *sumExpr) eval(f *frame) (Value, error) {
+func (x *sumExpr) eval(f *frame) Value {
 	rt := f.rt
 	base := len(rt.args)
-	v, err := x.collect(f)
-	if err == nil && v.kind == Missing {
-		v, err = f.join(rt.args[base:], x.pos[len(x.pos)-1])
+	v := x.collect(f)
+	if v.kind == Missing {
+		v = f.join(rt.args[base:], x.pos[len(x.pos)-1])
 	}
 	rt.args = rt.args[:base]
-	return v, err
+	return v
 }
 
 type andExpr struct{ x, y expr }
 
-func (x *andExpr) eval(f *frame) (Value, error) {
-	v, err := x.x.eval(f)
-	if err != nil {
-		return v, err
-	}
-	if yes, err := f.truth(v); !yes || err != nil {
-		return v, err
+func (x *andExpr) eval(f *frame) Value {
+	v := x.x.eval(f)
+	if !f.truth(v) {
+		return v
 	}
 	return x.y.eval(f)
 }
 
 type orExpr struct{ x, y expr }
 
-func (x *orExpr) eval(f *frame) (Value, error) {
-	v, err := x.x.eval(f)
-	if err != nil {
-		return v, err
-	}
-	if yes, err := f.truth(v); yes || err != nil {
-		return v, err
+func (x *orExpr) eval(f *frame) Value {
+	v := x.x.eval(f)
+	if f.truth(v) {
+		return v
 	}
 	return x.y.eval(f)
 }
@@ -292,24 +246,20 @@ type concatExpr struct {
 	pos    syntax.Pos
 }
 
-func (x *concatExpr) eval(f *frame) (Value, error) {
+func (x *concatExpr) eval(f *frame) Value {
 	rt := f.rt
 	base := len(rt.args)
 	for _, item := range x.items {
-		v, err := item.eval(f)
-		if err != nil {
-			rt.args = rt.args[:base]
-			return v, err
-		}
-		rt.args = append(rt.args, v)
+		rt.args = append(rt.args, item.eval(f))
 	}
 	// Whether markup counts is decided where the operator stands, not where it runs.
 	outer := rt.autoescape
 	rt.autoescape = x.escape == escapeOn
-	v, err := concat(&rt.eval, rt.args[base:])
+	f.at(x.pos)
+	v := concat(&rt.eval, rt.args[base:])
 	rt.autoescape = outer
 	rt.args = rt.args[:base]
-	return v, f.at(err, x.pos)
+	return v
 }
 
 type equalExpr struct {
@@ -318,17 +268,11 @@ type equalExpr struct {
 	pos     syntax.Pos
 }
 
-func (x *equalExpr) eval(f *frame) (Value, error) {
-	a, err := x.x.eval(f)
-	if err != nil {
-		return a, err
-	}
-	b, err := x.y.eval(f)
-	if err != nil {
-		return b, err
-	}
-	yes, err := equal(&f.rt.eval, a, b)
-	return boolValue(yes != x.negated), f.at(err, x.pos)
+func (x *equalExpr) eval(f *frame) Value {
+	a := x.x.eval(f)
+	b := x.y.eval(f)
+	f.at(x.pos)
+	return boolValue(equal(&f.rt.eval, a, b) != x.negated)
 }
 
 // freeComparison is the length of text, in bytes, below which a comparison is not worth a step.
@@ -342,21 +286,18 @@ type equalText struct {
 	pos     syntax.Pos
 }
 
-func (x *equalText) eval(f *frame) (Value, error) {
-	a, err := x.x.eval(f)
-	if err != nil {
-		return a, err
-	}
+func (x *equalText) eval(f *frame) Value {
+	a := x.x.eval(f)
 	if a.kind == String && f.rt.trace == nil {
 		if a.num != x.text.num {
-			return boolValue(x.negated), nil
+			return boolValue(x.negated)
 		}
 		if a.num < freeComparison {
-			return boolValue((a.text() == x.text.text()) != x.negated), nil
+			return boolValue((a.text() == x.text.text()) != x.negated)
 		}
 	}
-	yes, err := equal(&f.rt.eval, a, x.text)
-	return boolValue(yes != x.negated), f.at(err, x.pos)
+	f.at(x.pos)
+	return boolValue(equal(&f.rt.eval, a, x.text) != x.negated)
 }
 
 type inExpr struct {
@@ -365,20 +306,15 @@ type inExpr struct {
 	pos     syntax.Pos
 }
 
-func (x *inExpr) eval(f *frame) (Value, error) {
-	a, err := x.x.eval(f)
-	if err != nil {
-		return a, err
-	}
-	b, err := x.y.eval(f)
-	if err != nil {
-		return b, err
-	}
-	yes, err := contains(&f.rt.eval, b, a)
+func (x *inExpr) eval(f *frame) Value {
+	a := x.x.eval(f)
+	b := x.y.eval(f)
+	f.at(x.pos)
+	yes := contains(&f.rt.eval, b, a)
 	if f.rt.trace != nil && b.kind == Dict && b.prov != nil && b.prov.node != nil && a.isString() {
 		f.rt.trace.asked(f.rt.nodes.One().init(b.prov.node, a.text(), -1), !yes)
 	}
-	return boolValue(yes != x.negated), f.at(err, x.pos)
+	return boolValue(yes != x.negated)
 }
 
 type compareExpr struct {
@@ -387,20 +323,14 @@ type compareExpr struct {
 	pos  syntax.Pos
 }
 
-func (x *compareExpr) eval(f *frame) (Value, error) {
-	a, err := x.x.eval(f)
-	if err != nil {
-		return a, err
-	}
-	b, err := x.y.eval(f)
-	if err != nil {
-		return b, err
-	}
+func (x *compareExpr) eval(f *frame) Value {
+	a := x.x.eval(f)
+	b := x.y.eval(f)
 	if a.kind == Int && b.kind == Int && f.rt.trace == nil {
-		return boolValue(compareInts(x.op, a.int(), b.int())), nil
+		return boolValue(compareInts(x.op, a.int(), b.int()))
 	}
-	yes, err := compare(&f.rt.eval, x.op, a, b)
-	return boolValue(yes), f.at(err, x.pos)
+	f.at(x.pos)
+	return boolValue(compare(&f.rt.eval, x.op, a, b))
 }
 
 func compareInts(op string, a, b int64) bool {
@@ -423,30 +353,24 @@ type chainExpr struct {
 	pos   syntax.Pos
 }
 
-func (x *chainExpr) eval(f *frame) (Value, error) {
-	a, err := x.first.eval(f)
-	if err != nil {
-		return a, err
-	}
+func (x *chainExpr) eval(f *frame) Value {
+	a := x.first.eval(f)
 	for i, op := range x.ops {
-		b, err := x.rest[i].eval(f)
-		if err != nil {
-			return b, err
-		}
+		b := x.rest[i].eval(f)
 		var yes bool
+		f.at(x.pos)
 		switch op {
 		case "in", "not in":
-			yes, err = contains(&f.rt.eval, b, a)
-			yes = yes != (op == "not in")
+			yes = contains(&f.rt.eval, b, a) != (op == "not in")
 		default:
-			yes, err = compare(&f.rt.eval, op, a, b)
+			yes = compare(&f.rt.eval, op, a, b)
 		}
-		if !yes || err != nil {
-			return boolValue(false), f.at(err, x.pos)
+		if !yes {
+			return boolValue(false)
 		}
 		a = b
 	}
-	return boolValue(true), nil
+	return boolValue(true)
 }
 
 type condExpr struct {
@@ -455,19 +379,15 @@ type condExpr struct {
 	site                  int
 }
 
-func (x *condExpr) eval(f *frame) (Value, error) {
-	yes, err := f.test(x.test)
-	if err != nil {
-		return Value{}, err
-	}
-	switch yes = f.rt.decided(x.site, yes); {
+func (x *condExpr) eval(f *frame) Value {
+	switch yes := f.rt.decided(x.site, f.test(x.test)); {
 	case yes:
 		return x.then.eval(f)
 	case x.otherwise != nil:
 		return x.otherwise.eval(f)
 	}
 	return undefinedHint("the inline if-expression on line " + strconv.Itoa(x.line) +
-		" evaluated to false and no else section was defined."), nil
+		" evaluated to false and no else section was defined.")
 }
 
 // attrExpr is x.name.
@@ -477,14 +397,11 @@ type attrExpr struct {
 	pos  syntax.Pos
 }
 
-func (x *attrExpr) eval(f *frame) (Value, error) {
-	v, err := x.x.eval(f)
-	if err != nil {
-		return v, err
-	}
+func (x *attrExpr) eval(f *frame) Value {
+	v := x.x.eval(f)
 	f.rt.traceAt(x.pos)
-	v, err = getattr(&f.rt.eval, v, x.attr)
-	return v, f.at(err, x.pos)
+	f.at(x.pos)
+	return getattr(&f.rt.eval, v, x.attr)
 }
 
 // keyExpr is x['name'].
@@ -495,19 +412,16 @@ type keyExpr struct {
 	pos  syntax.Pos
 }
 
-func (x *keyExpr) eval(f *frame) (Value, error) {
-	v, err := x.x.eval(f)
-	if err != nil {
-		return v, err
-	}
+func (x *keyExpr) eval(f *frame) Value {
+	v := x.x.eval(f)
 	if v.kind == Dict && f.rt.trace == nil {
 		if item, ok := v.dict().getString(x.name); ok {
-			return item, nil
+			return item
 		}
 	}
 	f.rt.traceAt(x.pos)
-	v, err = getitem(&f.rt.eval, v, x.key)
-	return v, f.at(err, x.pos)
+	f.at(x.pos)
+	return getitem(&f.rt.eval, v, x.key)
 }
 
 type itemExpr struct {
@@ -515,18 +429,12 @@ type itemExpr struct {
 	pos    syntax.Pos
 }
 
-func (x *itemExpr) eval(f *frame) (Value, error) {
-	v, err := x.x.eval(f)
-	if err != nil {
-		return v, err
-	}
-	key, err := x.key.eval(f)
-	if err != nil {
-		return key, err
-	}
+func (x *itemExpr) eval(f *frame) Value {
+	v := x.x.eval(f)
+	key := x.key.eval(f)
 	f.rt.traceAt(x.pos)
-	v, err = getitem(&f.rt.eval, v, key)
-	return v, f.at(err, x.pos)
+	f.at(x.pos)
+	return getitem(&f.rt.eval, v, key)
 }
 
 type sliceExpr struct {
@@ -535,21 +443,16 @@ type sliceExpr struct {
 	pos               syntax.Pos
 }
 
-func (x *sliceExpr) eval(f *frame) (Value, error) {
-	v, err := x.x.eval(f)
-	if err != nil {
-		return v, err
-	}
+func (x *sliceExpr) eval(f *frame) Value {
+	v := x.x.eval(f)
 	var bounds [3]Value
 	for i, b := range [3]expr{x.start, x.stop, x.step} {
 		if b != nil {
-			if bounds[i], err = b.eval(f); err != nil {
-				return v, err
-			}
+			bounds[i] = b.eval(f)
 		}
 	}
-	v, err = getslice(&f.rt.eval, v, bounds[0], bounds[1], bounds[2])
-	return v, f.at(err, x.pos)
+	f.at(x.pos)
+	return getslice(&f.rt.eval, v, bounds[0], bounds[1], bounds[2])
 }
 
 // args are the arguments of a call.
@@ -561,81 +464,58 @@ type args struct {
 }
 
 // push evaluates the arguments onto the stacks of the interpreter.
-func (a *args) push(f *frame, pos syntax.Pos) error {
+func (a *args) push(f *frame, pos syntax.Pos) {
 	rt := f.rt
 	for _, x := range a.pos {
-		v, err := x.eval(f)
-		if err != nil {
-			return err
-		}
-		rt.args = append(rt.args, v)
+		rt.args = append(rt.args, x.eval(f))
 	}
 	if a.star != nil || a.starStar != nil || len(a.names) > 0 {
-		return a.pushNamed(f, pos)
+		a.pushNamed(f, pos)
 	}
-	return nil
 }
 
-func (a *args) pushNamed(f *frame, pos syntax.Pos) error {
+func (a *args) pushNamed(f *frame, pos syntax.Pos) {
 	rt := f.rt
 	e := &rt.eval
 	base := len(rt.kwargs)
 	for i, x := range a.values {
-		v, err := x.eval(f)
-		if err != nil {
-			return err
-		}
-		rt.kwargs = append(rt.kwargs, kwarg{a.names[i], v})
+		rt.kwargs = append(rt.kwargs, kwarg{a.names[i], x.eval(f)})
 	}
 	if a.star != nil {
-		v, err := a.star.eval(f)
-		if err != nil {
-			return err
+		v := a.star.eval(f)
+		if f.at(pos); !isIterable(e, v) {
+			panic(errf(TypeError, "Value after * must be "+
+				"an iterable, not %s", typeName(v)))
 		}
-		it, err := iterate(e, v)
-		if err != nil {
-			return f.at(errf(TypeError, "Value after * must be "+
-				"an iterable, not %s", typeName(v)), pos)
-		}
-		for {
-			item, ok, err := it.next(e)
-			if err != nil {
-				return f.at(err, pos)
-			}
-			if !ok {
-				break
-			}
+		for item := range e.each(v) {
 			rt.args = append(rt.args, item)
 		}
 	}
 	if a.starStar != nil {
-		v, err := a.starStar.eval(f)
-		if err != nil {
-			return err
-		}
+		v := a.starStar.eval(f)
+		f.at(pos)
 		switch v.kind {
 		case Dict:
 		case Undefined:
-			return f.at(undefinedError(v), pos)
+			panic(undefinedError(v))
 		default:
-			return f.at(errf(TypeError, "argument after ** must be a "+
-				"mapping, not %s", typeName(v)), pos)
+			panic(errf(TypeError, "argument after ** must be a "+
+				"mapping, not %s", typeName(v)))
 		}
 		for _, entry := range v.dict().all() {
 			if !entry.key.isString() {
-				return f.at(errf(TypeError, "keywords must be strings"), pos)
+				panic(errf(TypeError, "keywords must be strings"))
 			}
 			name := entry.key.text()
 			for _, k := range rt.kwargs[base:] {
 				if k.name == name {
-					return f.at(errf(TypeError, "got multiple values for "+
-						"keyword argument %s", pyQuote(name)), pos)
+					panic(errf(TypeError, "got multiple values for "+
+						"keyword argument %s", pyQuote(name)))
 				}
 			}
 			rt.kwargs = append(rt.kwargs, kwarg{name, entry.value})
 		}
 	}
-	return nil
 }
 
 // callExpr is f(args), or object.method(args).
@@ -648,53 +528,48 @@ type callExpr struct {
 	pos       syntax.Pos
 }
 
-func (x *callExpr) eval(f *frame) (Value, error) { return x.run(f, false, nil) }
+func (x *callExpr) eval(f *frame) Value { return x.run(f, false, nil) }
 
 // run calls. With write set, a macro writes its result to the output instead of returning it, and
 // the value is Missing. caller is passed as the keyword argument of that name.
-func (x *callExpr) run(f *frame, write bool, caller *Value) (Value, error) {
+func (x *callExpr) run(f *frame, write bool, caller *Value) Value {
 	rt := f.rt
 	var callee Value
-	var err error
 	if x.fn != nil {
-		callee, err = x.fn.eval(f)
-	} else if callee, err = x.object.eval(f); err == nil && callee.kind == Undefined {
-		_, err = getattr(&rt.eval, callee, x.method)
-		err = f.at(err, x.methodPos)
-	}
-	if err != nil {
-		return callee, err
+		callee = x.fn.eval(f)
+	} else if callee = x.object.eval(f); callee.kind == Undefined {
+		f.at(x.methodPos)
+		getattr(&rt.eval, callee, x.method)
 	}
 	argBase, kwBase := len(rt.args), len(rt.kwargs)
-	v, err := x.apply(f, callee, write, caller)
+	v := x.apply(f, callee, write, caller)
 	rt.args, rt.kwargs = rt.args[:argBase], rt.kwargs[:kwBase]
-	return v, err
+	return v
 }
 
-func (x *callExpr) apply(f *frame, callee Value, write bool, caller *Value) (Value, error) {
+func (x *callExpr) apply(f *frame, callee Value, write bool, caller *Value) Value {
 	rt := f.rt
 	argBase, kwBase := len(rt.args), len(rt.kwargs)
-	if err := x.args.push(f, x.pos); err != nil {
-		return Value{}, err
-	}
+	x.args.push(f, x.pos)
 	if caller != nil {
 		rt.kwargs = append(rt.kwargs, kwarg{"caller", *caller})
 	}
 	args, kwargs := rt.args[argBase:len(rt.args):len(rt.args)],
 		rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)]
 	rt.traceAt(x.pos)
-	var v Value
-	var err error
+	f.at(x.pos)
 	if x.fn == nil {
-		v, err = callMethod(&rt.eval, callee, x.method, args, kwargs)
-	} else if m := macroOf(callee); m == nil {
-		v, err = callValue(&rt.eval, callee, args, kwargs)
-	} else if write && !rt.autoescape {
-		err = m.write(args, kwargs)
-	} else {
-		v, err = m.run(args, kwargs)
+		return callMethod(&rt.eval, callee, x.method, args, kwargs)
 	}
-	return v, f.at(err, x.pos)
+	m := macroOf(callee)
+	if m == nil {
+		return callValue(&rt.eval, callee, args, kwargs)
+	}
+	if write && !rt.autoescape {
+		m.write(args, kwargs)
+		return Value{}
+	}
+	return m.run(args, kwargs)
 }
 
 // filterExpr is x|name(args).
@@ -706,41 +581,32 @@ type filterExpr struct {
 	pos  syntax.Pos
 }
 
-func (x *filterExpr) eval(f *frame) (Value, error) {
+func (x *filterExpr) eval(f *frame) Value {
 	return f.apply(x.x, &x.args, x.fn, "filter", x.name, x.pos)
 }
 
 // apply calls a filter or test.
 func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string,
-	pos syntax.Pos) (Value, error) {
+	pos syntax.Pos) Value {
 	rt := f.rt
-	v, err := operand.eval(f)
-	if err != nil {
-		return v, err
-	}
+	v := operand.eval(f)
 	argBase, kwBase := len(rt.args), len(rt.kwargs)
-	if err = a.push(f, pos); err == nil && rt.dialect != nil && what == "filter" {
-		v, fn, err = rt.filter(v, name, fn, len(rt.args)-argBase)
-		err = f.at(err, pos)
+	a.push(f, pos)
+	f.at(pos)
+	if rt.dialect != nil && what == "filter" {
+		v, fn = rt.filter(v, name, fn, len(rt.args)-argBase)
 	}
-	if err == nil {
-		if fn == nil {
-			err = f.at(errf(TemplateRuntimeError, "No %s named %s found.", what, pyQuote(name)),
-				pos)
-		} else {
-			rt.traceAt(pos)
-			v, err = rt.invoke(fn, v, rt.args[argBase:len(rt.args):len(rt.args)],
-				rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)])
-			if rt.dialect != nil && err == nil && v.kind == Generator {
-				var items []Value
-				items, err = collect(&rt.eval, v)
-				v = rt.list(items)
-			}
-			err = f.at(err, pos)
-		}
+	if fn == nil {
+		panic(errf(TemplateRuntimeError, "No %s named %s found.", what, pyQuote(name)))
+	}
+	rt.traceAt(pos)
+	v = rt.invoke(fn, v, rt.args[argBase:len(rt.args):len(rt.args)],
+		rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)])
+	if rt.dialect != nil && v.kind == Generator {
+		v = rt.list(collect(&rt.eval, v))
 	}
 	rt.args, rt.kwargs = rt.args[:argBase], rt.kwargs[:kwBase]
-	return v, err
+	return v
 }
 
 // testExpr is "x is name(args)".
@@ -752,7 +618,7 @@ type testExpr struct {
 	pos  syntax.Pos
 }
 
-func (x *testExpr) eval(f *frame) (Value, error) {
+func (x *testExpr) eval(f *frame) Value {
 	return f.apply(x.x, &x.args, x.fn, "test", x.name, x.pos)
 }
 
@@ -763,15 +629,14 @@ type definedExpr struct {
 	negated bool
 }
 
-func (x *definedExpr) eval(f *frame) (Value, error) {
+func (x *definedExpr) eval(f *frame) Value {
 	var v Value
-	var err error
 	if f.rt.trace != nil {
-		v, err = f.rt.trace.tested(func() (Value, error) { return x.x.eval(f) })
+		v = f.rt.trace.tested(func() Value { return x.x.eval(f) })
 	} else {
-		v, err = x.x.eval(f)
+		v = x.x.eval(f)
 	}
-	return boolValue((v.kind != Undefined) != x.negated), err
+	return boolValue((v.kind != Undefined) != x.negated)
 }
 
 // kindSet is a set of kinds, as bits.
@@ -803,10 +668,10 @@ type isExpr struct {
 	negated bool
 }
 
-func (x *isExpr) eval(f *frame) (Value, error) {
-	v, err := x.x.eval(f)
+func (x *isExpr) eval(f *frame) Value {
+	v := x.x.eval(f)
 	if x.kinds>>String&1 == 1 {
 		f.rt.used(AsText, v)
 	}
-	return boolValue((x.kinds>>v.kind&1 == 1) != x.negated), err
+	return boolValue((x.kinds>>v.kind&1 == 1) != x.negated)
 }

@@ -34,15 +34,12 @@ func init() {
 	}
 }
 
-// soft is jinja2's soft_str: strings as they are, markup included, everything else as str gives it.
-func soft(e *eval, v Value) Value { return must(str(e, v)) }
-
 // flag is the truth of an optional argument; missing is def.
 func (c *call) flag(i int, def bool) bool {
 	if !c.given(i) {
 		return def
 	}
-	return must(truth(c.eval, c.args[i]))
+	return truth(c.eval, c.args[i])
 }
 
 // named finds a filter or test by a value that names it.
@@ -52,7 +49,7 @@ func named(e *eval, table map[string]*builtin, what string, name Value) *builtin
 			return b
 		}
 	} else {
-		raise(checkHashable(name))
+		checkHashable(name)
 	}
 	panic(errf(TemplateRuntimeError, "No %s named %s.", what, reprText(e, name)))
 }
@@ -81,7 +78,7 @@ func attributeParts(attribute Value) []Value {
 	for _, part := range strings.Split(attribute.text(), ".") {
 		v := stringValue(part)
 		if part != "" && allRunes(part, isDigitRune) {
-			if n, err := parseInt(part, 10); err == nil {
+			if n, err := attempt(func() Value { return parseInt(part, 10) }); err == nil {
 				v = n
 			}
 		}
@@ -92,7 +89,7 @@ func attributeParts(attribute Value) []Value {
 
 func (g *getter) get(v Value) Value {
 	for _, part := range g.parts {
-		v = must(getitem(g.e, v, part))
+		v = getitem(g.e, v, part)
 		if v.isUndefined() && !g.def.isNone() {
 			v = g.def
 		}
@@ -108,13 +105,14 @@ func foldString(e *eval, v Value) Value {
 	if !v.isString() {
 		return v
 	}
-	raise(e.step(scanSteps(v)))
+	e.step(scanSteps(v))
 	text := v.text()
 	folded := lowerCase(text)
 	if folded == text {
 		return v
 	}
-	return must(derived(v, folded), e.charge(len(folded)))
+	e.charge(len(folded))
+	return derived(v, folded)
 }
 
 // HasFilter reports whether the language has a filter of a name.

@@ -13,7 +13,7 @@ var numberFilters = []entryOf{
 			return c.computed(floatValue(math.Abs(v.float())))
 		case v.isInteger():
 			if bigInt(v).Sign() < 0 {
-				return must(neg(c.eval, v))
+				return neg(c.eval, v)
 			}
 			return asInt(v)
 		}
@@ -25,7 +25,8 @@ var numberFilters = []entryOf{
 		if isClass(err, TypeError, ValueError) {
 			return c.arg(0, floatValue(0))
 		}
-		return must(c.computed(floatValue(f)), err)
+		raise(err)
+		return c.computed(floatValue(f))
 	}},
 	{"int", "default? base?", filterInt},
 	{"round", "precision? method?", filterRound},
@@ -35,11 +36,11 @@ var numberFilters = []entryOf{
 func floatOf(v Value) float64 {
 	switch {
 	case v.isString():
-		return must(parseFloat(v.text()))
+		return parseFloat(v.text())
 	case v.kind == Undefined:
 		panic(undefinedError(v))
 	case v.isNumber():
-		return must(toFloat(v))
+		return toFloat(v)
 	}
 	panic(errf(TypeError, "float() argument must be a string or a real "+
 		"number, not '%s'", typeName(v)))
@@ -49,7 +50,7 @@ func floatOf(v Value) float64 {
 func intOf(v Value) Value {
 	switch {
 	case v.isString():
-		return must(parseInt(v.text(), 10))
+		return parseInt(v.text(), 10)
 	case v.kind == Undefined:
 		panic(undefinedError(v))
 	case v.kind == Float:
@@ -64,7 +65,7 @@ func intOf(v Value) Value {
 func filterInt(c *call) Value {
 	v, err := attempt(func() Value {
 		if base := c.arg(1, intValue(10)); c.recv.isString() {
-			return must(parseInt(c.recv.text(), must(toInt(base))))
+			return parseInt(c.recv.text(), toInt(base))
 		}
 		return intOf(c.recv)
 	})
@@ -75,13 +76,14 @@ func filterInt(c *call) Value {
 			return c.arg(0, intValue(0))
 		}
 	}
-	return must(c.computed(v), err)
+	raise(err)
+	return c.computed(v)
 }
 
 func filterRound(c *call) Value {
 	e, v := c.eval, c.recv
 	precision, method := c.arg(0, intValue(0)), c.arg(1, stringValue("common"))
-	raise(checkHashable(method))
+	checkHashable(method)
 	name := ""
 	if method.isString() {
 		name = method.text()
@@ -93,8 +95,8 @@ func filterRound(c *call) Value {
 	default:
 		panic(errf(FilterArgumentError, "method must be common, ceil or floor"))
 	}
-	scale := must(pow(e, intValue(10), precision))
-	v = must(mul(e, v, scale))
+	scale := pow(e, intValue(10), precision)
+	v = mul(e, v, scale)
 	if v.kind == Float {
 		f := math.Floor(v.float())
 		if name == "ceil" {
@@ -105,7 +107,7 @@ func filterRound(c *call) Value {
 	if !v.isInteger() {
 		panic(errf(TypeError, "must be real number, not %s", typeName(v)))
 	}
-	return must(truediv(e, v, scale))
+	return truediv(e, v, scale)
 }
 
 // roundValue is Python's round(v, precision): half to even, exactly.
@@ -122,7 +124,7 @@ func roundValue(e *eval, v, precision Value) Value {
 	if precision.kind == BigInt {
 		precision = int64Value(int64(precision.big().Sign()) * math.MaxInt32)
 	}
-	digits := must(toInt(precision))
+	digits := toInt(precision)
 	if v.kind == Float {
 		return e.computed(floatValue(roundFloat(v.float(), digits)))
 	}
@@ -134,8 +136,8 @@ func roundValue(e *eval, v, precision Value) Value {
 		return e.computed(intValue(0))
 	}
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(-digits)), nil)
-	return must(e.computed(bigValue(new(big.Int).Mul(roundQuotient(x, unit), unit))),
-		chargeBits(e, x.BitLen()))
+	chargeBits(e, x.BitLen())
+	return e.computed(bigValue(new(big.Int).Mul(roundQuotient(x, unit), unit)))
 }
 
 // roundQuotient is x/unit rounded half to even; unit is positive.
@@ -188,7 +190,7 @@ func filterFileSize(c *call) Value {
 		text = "1 Byte"
 	case size < base:
 		whole := truncate(size)
-		shown := must(str(c.eval, whole))
+		shown := str(c.eval, whole)
 		text = shown.text() + " Bytes"
 	default:
 		prefixes := "kMGTPEZY"

@@ -11,15 +11,15 @@ var sequenceFilters = []entryOf{
 		if c.recv.isUndefined() {
 			return c.arg(0, stringValue(""))
 		}
-		if !c.flag(1, false) || must(truth(c.eval, c.recv)) {
+		if !c.flag(1, false) || truth(c.eval, c.recv) {
 			return c.recv
 		}
 		return c.arg(0, stringValue(""))
 	}},
 	{"dictsort", "case_sensitive? by? reverse?", filterDictsort},
 	{"first", "", func(c *call) Value {
-		it := must(iterate(c.eval, c.recv))
-		v, ok := must2(it.next(c.eval))
+		it := iterate(c.eval, c.recv)
+		v, ok := it.next(c.eval)
 		if !ok {
 			return undefinedHint("No first item, sequence was empty.")
 		}
@@ -40,9 +40,9 @@ var sequenceFilters = []entryOf{
 			return generatorValue("do_items",
 				func(*eval) (Value, bool) { return Value{}, false })
 		case Dict:
-			it := must(iterate(c.eval, viewValue(c.eval, c.recv, viewItems)))
+			it := iterate(c.eval, viewValue(c.eval, c.recv, viewItems))
 			return generatorValue("do_items",
-				func(e *eval) (Value, bool) { return must2(it.next(e)) })
+				func(e *eval) (Value, bool) { return it.next(e) })
 		}
 		return generatorValue("do_items", func(*eval) (Value, bool) {
 			panic(errf(TypeError, "Can only get item pairs from a mapping."))
@@ -50,10 +50,10 @@ var sequenceFilters = []entryOf{
 	}},
 	{"join", "d? attribute?", filterJoin},
 	{"length", "/", func(c *call) Value {
-		return c.computed(intValue(must(length(c.eval, c.recv))))
+		return c.computed(intValue(length(c.eval, c.recv)))
 	}},
 	{"list", "", func(c *call) Value {
-		return c.list(must(collectOwn(c.eval, c.recv)))
+		return c.list(collectOwn(c.eval, c.recv))
 	}},
 	{"map", "* **", filterMap},
 	{"max", "case_sensitive? attribute?", func(c *call) Value { return extreme(c, ">") }},
@@ -71,8 +71,8 @@ var sequenceFilters = []entryOf{
 }
 
 func filterAttr(c *call) Value {
-	name := must(plain(c.eval, c.args[0]))
-	v, ok := must2(attribute(c.eval, c.recv, name.text(), methodTables[c.recv.kind][name.text()]))
+	name := plain(c.eval, c.args[0])
+	v, ok := attribute(c.eval, c.recv, name.text(), methodTables[c.recv.kind][name.text()])
 	if !ok {
 		return undefinedAttr(c.recv, name.text())
 	}
@@ -81,7 +81,7 @@ func filterAttr(c *call) Value {
 
 func filterBatch(c *call) Value {
 	e, size, fill := c.eval, c.args[0], c.arg(1, noneValue())
-	it, err := iterate(e, c.recv)
+	it, err := attempt(func() iterator { return iterate(e, c.recv) })
 	if err != nil {
 		return failing("do_batch", err)
 	}
@@ -89,12 +89,12 @@ func filterBatch(c *call) Value {
 	done := false
 	return generatorValue("do_batch", func(e *eval) (Value, bool) {
 		for !done {
-			item, ok := must2(it.next(e))
+			item, ok := it.next(e)
 			if !ok {
 				done = true
 				break
 			}
-			if must(equalValues(e, intValue(len(batch)), size)) {
+			if equalValues(e, intValue(len(batch)), size) {
 				out := e.list(batch)
 				batch = []Value{item}
 				return out, true
@@ -104,9 +104,9 @@ func filterBatch(c *call) Value {
 		if len(batch) == 0 {
 			return Value{}, false
 		}
-		if !fill.isNone() && must(order(e, "<", intValue(len(batch)), size)) {
-			n := must(toInt(size)) - len(batch)
-			raise(e.chargeProduct(n, 40))
+		if !fill.isNone() && order(e, "<", intValue(len(batch)), size) {
+			n := toInt(size) - len(batch)
+			e.chargeProduct(n, 40)
 			batch = append(batch, slices.Repeat([]Value{fill}, n)...)
 		}
 		out := e.list(batch)
@@ -117,7 +117,10 @@ func filterBatch(c *call) Value {
 
 // failing is a generator whose use gives an error, where jinja2 finds it only then.
 func failing(name string, err error) Value {
-	return generatorValue(name, func(*eval) (Value, bool) { return must2(Value{}, false, err) })
+	return generatorValue(name, func(*eval) (Value, bool) {
+		raise(err)
+		return Value{}, false
+	})
 }
 
 func filterDictsort(c *call) Value {
@@ -139,8 +142,8 @@ func filterDictsort(c *call) Value {
 			typeName(c.recv)))
 	}
 	sensitive := c.flag(0, false)
-	reverse := must(toInt(c.arg(2, intValue(0))))
-	items := must(collectOwn(c.eval, viewValue(c.eval, c.recv, viewItems)))
+	reverse := toInt(c.arg(2, intValue(0)))
+	items := collectOwn(c.eval, viewValue(c.eval, c.recv, viewItems))
 	sortValues(c.eval, items, func(v Value) Value {
 		if v = v.items()[place]; !sensitive {
 			return foldString(c.eval, v)
@@ -158,7 +161,7 @@ func sortValues(e *eval, items []Value, key func(Value) Value, reverse bool) {
 		keys[i] = key(item)
 	}
 	sortByKeys(e, items,
-		func(i, j int) bool { return must(order(e, "<", keys[i], keys[j])) }, reverse)
+		func(i, j int) bool { return order(e, "<", keys[i], keys[j]) }, reverse)
 }
 
 // sortByKeys sorts items; less compares two places of the original order.
@@ -168,7 +171,7 @@ func sortByKeys(e *eval, items []Value, less func(i, j int) bool, reverse bool) 
 		places[i] = i
 	}
 	ordered := func(i, j int) bool {
-		raise(e.step(1))
+		e.step(1)
 		return less(i, j)
 	}
 	slices.SortStableFunc(places, func(i, j int) int {
@@ -190,9 +193,9 @@ func sortByKeys(e *eval, items []Value, less func(i, j int) bool, reverse bool) 
 }
 
 func filterSort(c *call) Value {
-	reverse := must(toInt(c.arg(0, intValue(0))))
+	reverse := toInt(c.arg(0, intValue(0)))
 	sensitive := c.flag(1, false)
-	items := must(collectOwn(c.eval, c.recv))
+	items := collectOwn(c.eval, c.recv)
 	attributes := []Value{c.arg(2, noneValue())}
 	if attributes[0].isString() {
 		attributes = splitValue(c.eval, attributes[0], stringValue(","), maxIndex).items()
@@ -209,8 +212,8 @@ func filterSort(c *call) Value {
 		}
 	}
 	sortByKeys(c.eval, items, func(i, j int) bool {
-		k := must(firstDifference(c.eval, keys[i], keys[j]))
-		return k >= 0 && must(order(c.eval, "<", keys[i][k], keys[j][k]))
+		k := firstDifference(c.eval, keys[i], keys[j])
+		return k >= 0 && order(c.eval, "<", keys[i][k], keys[j][k])
 	}, reverse != 0)
 	return c.list(items)
 }
@@ -218,7 +221,7 @@ func filterSort(c *call) Value {
 func filterGroupby(c *call) Value {
 	e := c.eval
 	sensitive := c.flag(2, false)
-	items := must(collectOwn(e, c.recv))
+	items := collectOwn(e, c.recv)
 	key := newGetter(e, c.args[0], c.args[1], !sensitive)
 	sortValues(e, items, key.get, false)
 	exact := newGetter(e, c.args[0], c.args[1], false)
@@ -227,7 +230,7 @@ func filterGroupby(c *call) Value {
 	for _, item := range items {
 		k := key.get(item)
 		if len(groups) > 0 {
-			if must(equalValues(e, last, k)) || same(last, k) {
+			if equalValues(e, last, k) || same(last, k) {
 				members := groups[len(groups)-1].items()[1].seq()
 				members.items = append(members.items, item)
 				continue
@@ -250,7 +253,7 @@ func filterJoin(c *call) Value {
 	items := c.recv
 	if e.autoescape {
 		// markup among separator and items makes the result markup, and the others escaped
-		list := must(collectOwn(e, items))
+		list := collectOwn(e, items)
 		markup = sep.kind == Markup
 		for i := range list {
 			list[i] = getter.get(list[i])
@@ -260,15 +263,15 @@ func filterJoin(c *call) Value {
 	}
 	text := func(v Value) Value {
 		if markup {
-			return must(escape(e, v))
+			return escape(e, v)
 		}
-		return soft(e, v)
+		return str(e, v)
 	}
 	sep = text(sep)
-	it := must(iterate(e, items))
+	it := iterate(e, items)
 	b := e.builder(64)
 	for first := true; ; first = false {
-		item, ok := must2(it.next(e))
+		item, ok := it.next(e)
 		if !ok {
 			break
 		}
@@ -278,10 +281,10 @@ func filterJoin(c *call) Value {
 			b.str(sep)
 		}
 		if markup {
-			item = must(escape(e, item))
+			item = escape(e, item)
 		}
-		raise(b.print(e, item))
-		raise(e.charge(len(b.buf) - size))
+		b.print(e, item)
+		e.charge(len(b.buf) - size)
 	}
 	out := b.value()
 	if markup {
@@ -295,20 +298,21 @@ func filterMap(c *call) Value {
 	args, kwargs := slices.Clone(c.args), slices.Clone(c.kwargs)
 	var it iterator
 	var f func(Value) Value
-	return must(generatorValue("sync_do_map", func(e *eval) (Value, bool) {
+	e.step(1)
+	return generatorValue("sync_do_map", func(e *eval) (Value, bool) {
 		if f == nil {
-			if !must(truth(e, v)) {
+			if !truth(e, v) {
 				return Value{}, false
 			}
 			f = prepareMap(e, args, kwargs)
-			it = must(iterate(e, v))
+			it = iterate(e, v)
 		}
-		item, ok := must2(it.next(e))
+		item, ok := it.next(e)
 		if !ok {
 			return Value{}, false
 		}
 		return f(item), true
-	}), e.step(1))
+	})
 }
 
 func prepareMap(e *eval, args []Value, kwargs []kwarg) func(Value) Value {
@@ -339,7 +343,7 @@ func prepareMap(e *eval, args []Value, kwargs []kwarg) func(Value) Value {
 	}
 	return func(v Value) Value {
 		b := named(e, filters, "filter", args[0])
-		return must(e.invoke(b, v, args[1:], kwargs))
+		return e.invoke(b, v, args[1:], kwargs)
 	}
 }
 
@@ -352,7 +356,7 @@ func filterSelect(c *call, want, byAttribute bool) Value {
 	var get *getter
 	return generatorValue("select_or_reject", func(e *eval) (Value, bool) {
 		if get == nil {
-			if !must(truth(e, v)) {
+			if !truth(e, v) {
 				return Value{}, false
 			}
 			attribute := noneValue()
@@ -363,18 +367,18 @@ func filterSelect(c *call, want, byAttribute bool) Value {
 				attribute, args = args[0], args[1:]
 			}
 			get = newGetter(e, attribute, noneValue(), false)
-			it = must(iterate(e, v))
+			it = iterate(e, v)
 		}
 		for {
-			item, ok := must2(it.next(e))
+			item, ok := it.next(e)
 			if !ok {
 				return Value{}, false
 			}
 			got := get.get(item)
 			if len(args) > 0 {
-				got = must(e.invoke(named(e, tests, "test", args[0]), got, args[1:], kwargs))
+				got = e.invoke(named(e, tests, "test", args[0]), got, args[1:], kwargs)
 			}
-			if must(truth(e, got)) == want {
+			if truth(e, got) == want {
 				return item, true
 			}
 		}
@@ -388,7 +392,7 @@ func extreme(c *call, op string) Value {
 	get := newGetter(e, c.args[1], noneValue(), !sensitive)
 	var best, bestKey Value
 	for item := range e.each(c.recv) {
-		if key := get.get(item); best.isMissing() || must(order(e, op, key, bestKey)) {
+		if key := get.get(item); best.isMissing() || order(e, op, key, bestKey) {
 			best, bestKey = item, key
 		}
 	}
@@ -399,7 +403,7 @@ func extreme(c *call, op string) Value {
 }
 
 func filterRandom(c *call) Value {
-	n := must(length(c.eval, c.recv))
+	n := length(c.eval, c.recv)
 	if n == 0 {
 		return undefinedHint("No random item, sequence was empty.")
 	}
@@ -407,7 +411,7 @@ func filterRandom(c *call) Value {
 	if c.recv.kind == Dict {
 		return mappingItem(c.eval, c.recv, key)
 	}
-	v, ok := must2(subscript(c.eval, c.recv, key))
+	v, ok := subscript(c.eval, c.recv, key)
 	if !ok {
 		panic(errf(TypeError, "'%s' object is not subscriptable", typeName(c.recv)))
 	}
@@ -421,7 +425,7 @@ func reversed(e *eval, v Value) func(*eval) (Value, bool) {
 	case Undefined:
 		return func(*eval) (Value, bool) { return Value{}, false }
 	case List, Tuple, String, Markup, Dict, View, Range:
-		n, _ = length(e, v)
+		n = length(e, v)
 	default:
 		panic(errf(TypeError, "'%s' object is not reversible", typeName(v)))
 	}
@@ -435,14 +439,15 @@ func reversed(e *eval, v Value) func(*eval) (Value, bool) {
 			at := int(s.num) - size
 			out := s.substr(at, int(s.num))
 			s = s.substr(0, at)
-			return must2(out, true, e.step(1))
+			e.step(1)
+			return out, true
 		}
 	}
 	return func(e *eval) (Value, bool) {
 		if n--; n < 0 {
 			return Value{}, false
 		}
-		raise(e.step(1))
+		e.step(1)
 		switch v.kind {
 		case Dict:
 			if entries := v.dict().all(); n < len(entries) {
@@ -465,18 +470,19 @@ func reversed(e *eval, v Value) func(*eval) (Value, bool) {
 
 func filterReverse(c *call) Value {
 	if c.recv.isString() {
-		return must(getslice(c.eval, c.recv, noneValue(), noneValue(), intValue(-1)))
+		return getslice(c.eval, c.recv, noneValue(), noneValue(), intValue(-1))
 	}
 	next, err := attempt(func() func(*eval) (Value, bool) { return reversed(c.eval, c.recv) })
 	if err == nil {
 		return generatorValue(typeName(c.recv)+"_reverseiterator", next)
 	}
-	items, err := collectOwn(c.eval, c.recv)
+	items, err := attempt(func() []Value { return collectOwn(c.eval, c.recv) })
 	if isClass(err, TypeError) {
 		panic(errf(FilterArgumentError, "argument must be iterable"))
 	}
+	raise(err)
 	slices.Reverse(items)
-	return must(c.list(items), err)
+	return c.list(items)
 }
 
 func filterSlice(c *call) Value {
@@ -485,9 +491,9 @@ func filterSlice(c *call) Value {
 	at, offset, slices_, size, extra := -1, 0, 0, 0, 0
 	return generatorValue("sync_do_slice", func(e *eval) (Value, bool) {
 		if at < 0 {
-			items = must(collectOwn(e, v))
-			must(floordiv(e, intValue(len(items)), count))
-			slices_ = must(toInt(count))
+			items = collectOwn(e, v)
+			floordiv(e, intValue(len(items)), count)
+			slices_ = toInt(count)
 			at = 0
 			if slices_ > 0 {
 				size, extra = len(items)/slices_, len(items)%slices_
@@ -496,7 +502,7 @@ func filterSlice(c *call) Value {
 		if at >= slices_ {
 			return Value{}, false
 		}
-		raise(e.step(1))
+		e.step(1)
 		start := offset + at*size
 		if at < extra {
 			offset++
@@ -518,7 +524,7 @@ func filterSum(c *call) Value {
 	}
 	get := newGetter(e, c.args[0], noneValue(), false)
 	for item := range e.each(c.recv) {
-		total = must(add(e, total, get.get(item)))
+		total = add(e, total, get.get(item))
 	}
 	return total
 }
@@ -527,21 +533,21 @@ func filterUnique(c *call) Value {
 	e := c.eval
 	sensitive := c.flag(0, false)
 	get := newGetter(e, c.args[1], noneValue(), !sensitive)
-	it, err := iterate(e, c.recv)
+	it, err := attempt(func() iterator { return iterate(e, c.recv) })
 	if err != nil {
 		return failing("do_unique", err)
 	}
 	seen := c.dict(0)
 	return generatorValue("do_unique", func(e *eval) (Value, bool) {
 		for {
-			item, ok := must2(it.next(e))
+			item, ok := it.next(e)
 			if !ok {
 				return Value{}, false
 			}
 			key := get.get(item)
-			_, old := must2(seen.get(e, key))
-			if !old {
-				return must2(item, true, seen.set(e, key, noneValue()))
+			if _, old := seen.get(e, key); !old {
+				seen.set(e, key, noneValue())
+				return item, true
 			}
 		}
 	})

@@ -10,7 +10,7 @@ import (
 // onText returns a filter that calls the string method of the same name on the value's text.
 func onText(name string, params string) entryOf {
 	return entryOf{name, params, func(c *call) Value {
-		v := soft(c.eval, c.recv)
+		v := str(c.eval, c.recv)
 		c.recv = v
 		return methodTables[v.kind][name].run(c)
 	}}
@@ -21,19 +21,19 @@ var textFilters = []entryOf{
 	onText("lower", ""),
 	onText("upper", ""),
 	{"center", "width?", func(c *call) Value {
-		v := soft(c.eval, c.recv)
-		return must(c.invoke(methodTables[v.kind]["center"], v, []Value{c.arg(0, intValue(80))}, nil))
+		v := str(c.eval, c.recv)
+		return c.invoke(methodTables[v.kind]["center"], v, []Value{c.arg(0, intValue(80))}, nil)
 	}},
-	{"escape", "/", func(c *call) Value { return must(escape(c.eval, c.recv)) }},
+	{"escape", "/", func(c *call) Value { return escape(c.eval, c.recv) }},
 	{"forceescape", "", func(c *call) Value {
-		return must(escape(c.eval, must(plain(c.eval, c.recv))))
+		return escape(c.eval, plain(c.eval, c.recv))
 	}},
 	{"format", "* **", func(c *call) Value {
 		if len(c.args) > 0 && len(c.kwargs) > 0 {
 			panic(errf(FilterArgumentError, "can't handle positional and keyword "+
 				"arguments at the same time"))
 		}
-		v := soft(c.eval, c.recv)
+		v := str(c.eval, c.recv)
 		args := c.tuple(slices.Clone(c.args)...)
 		if len(c.kwargs) > 0 {
 			d := c.dict(len(c.kwargs))
@@ -48,22 +48,22 @@ var textFilters = []entryOf{
 	{"pprint", "", filterPprint},
 	{"replace", "old new count?", filterReplace},
 	{"safe", "", func(c *call) Value {
-		v := soft(c.eval, c.recv)
+		v := str(c.eval, c.recv)
 		v.kind = Markup
 		return v
 	}},
-	{"string", "/", func(c *call) Value { return soft(c.eval, c.recv) }},
-	{"striptags", "", func(c *call) Value { return stripTags(c.eval, soft(c.eval, c.recv)) }},
+	{"string", "/", func(c *call) Value { return str(c.eval, c.recv) }},
+	{"striptags", "", func(c *call) Value { return stripTags(c.eval, str(c.eval, c.recv)) }},
 	{"title", "", filterTitle},
 	{"trim", "chars?", func(c *call) Value {
-		v := soft(c.eval, c.recv)
-		return must(c.invoke(methodTables[v.kind]["strip"], v, []Value{c.arg(0, noneValue())}, nil))
+		v := str(c.eval, c.recv)
+		return c.invoke(methodTables[v.kind]["strip"], v, []Value{c.arg(0, noneValue())}, nil)
 	}},
 	{"truncate", "length? killwords? end? leeway?", filterTruncate},
 	{"urlencode", "", filterURLEncode},
 	{"urlize", "trim_url_limit? nofollow? target? rel? extra_schemes?", filterURLize},
 	{"wordcount", "", func(c *call) Value {
-		v := soft(c.eval, c.recv)
+		v := str(c.eval, c.recv)
 		count, inside := 0, false
 		for _, r := range v.text() {
 			if word := isWord(r); word != inside {
@@ -72,7 +72,8 @@ var textFilters = []entryOf{
 				}
 			}
 		}
-		return must(c.computed(intValue(count)), c.step(scanSteps(v)))
+		c.step(scanSteps(v))
+		return c.computed(intValue(count))
 	}},
 	{"wordwrap", "width? break_long_words? wrapstring? break_on_hyphens?", filterWordwrap},
 	{"xmlattr", "autospace?", filterXMLAttr},
@@ -82,7 +83,7 @@ func filterIndent(c *call) Value {
 	e, v := c.eval, c.recv
 	width := c.arg(0, intValue(4))
 	if !width.isString() {
-		width = must(mul(e, stringValue(" "), width))
+		width = mul(e, stringValue(" "), width)
 		width.prov = nil
 	}
 	if !v.isString() {
@@ -108,7 +109,7 @@ func filterIndent(c *call) Value {
 		if line > 0 {
 			b.lit("\n")
 			if blank || i > at {
-				raise(e.charge(int(width.num)))
+				e.charge(int(width.num))
 				b.str(width)
 			}
 		}
@@ -121,14 +122,15 @@ func filterIndent(c *call) Value {
 	}
 	out := b.value()
 	out.kind = v.kind
-	return must(out, e.charge(len(s)))
+	e.charge(len(s))
+	return out
 }
 
 func filterReplace(c *call) Value {
 	e := c.eval
 	n := -1
 	if count := c.arg(2, noneValue()); !count.isNone() {
-		n = must(toInt(count))
+		n = toInt(count)
 	}
 	v, old, new := c.recv, c.args[0], c.args[1]
 	convert := plain
@@ -139,7 +141,7 @@ func filterReplace(c *call) Value {
 			convert = escape
 		}
 	}
-	v, old, new = must(convert(e, v)), must(convert(e, old)), must(convert(e, new))
+	v, old, new = convert(e, v), convert(e, old), convert(e, new)
 	out := replace(e, v, old, new, n)
 	if markup {
 		out.kind = Markup
@@ -150,10 +152,10 @@ func filterReplace(c *call) Value {
 // filterTitle puts the first character of every word in upper case, and the others in lower case. A
 // word begins after white space, a hyphen or an opening bracket.
 func filterTitle(c *call) Value {
-	v := must(plain(c.eval, c.recv))
+	v := plain(c.eval, c.recv)
 	begins := func(r rune) bool { return isSpace(r) || strings.ContainsRune("-({[<", r) }
 	s := v.text()
-	raise(c.charge(len(s)))
+	c.charge(len(s))
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		r, n := decodeRune(s[i:])
@@ -185,20 +187,20 @@ func filterTruncate(c *call) Value {
 	if leeway.isNone() {
 		leeway = intValue(5)
 	}
-	tail := must(length(e, end))
-	if !must(order(e, ">=", size, intValue(tail))) {
+	tail := length(e, end)
+	if !order(e, ">=", size, intValue(tail)) {
 		panic(errf(AssertionError, "expected length >= %d, got %s", tail,
 			reprText(e, size)))
 	}
-	if !must(order(e, ">=", leeway, intValue(0))) {
+	if !order(e, ">=", leeway, intValue(0)) {
 		panic(errf(AssertionError, "expected leeway >= 0, got %s", reprText(e, leeway)))
 	}
-	n := must(length(e, v))
-	if must(order(e, "<=", intValue(n), must(add(e, size, leeway)))) {
+	n := length(e, v)
+	if order(e, "<=", intValue(n), add(e, size, leeway)) {
 		return v
 	}
-	cut := must(sub(e, size, intValue(tail)))
-	head := must(getslice(e, v, Value{}, cut, Value{}))
+	cut := sub(e, size, intValue(tail))
+	head := getslice(e, v, Value{}, cut, Value{})
 	if !kill {
 		if !head.isString() {
 			panic(errf(AttributeError, "'%s' object has no attribute 'rsplit'",
@@ -208,7 +210,7 @@ func filterTruncate(c *call) Value {
 			head = head.substr(0, i)
 		}
 	}
-	return must(add(e, head, end))
+	return add(e, head, end)
 }
 
 // stripTags removes comments and tags, joins the words with single spaces, and resolves entities.
@@ -217,7 +219,8 @@ func stripTags(e *eval, v Value) Value {
 	words := strings.Join(strings.FieldsFunc(s, isSpace), " ")
 	out := derived(v, html.UnescapeString(words))
 	out.kind = String
-	return must(out, e.charge(int(v.num)))
+	e.charge(int(v.num))
+	return out
 }
 
 // removeBetween removes everything from each opener to the next closer.
@@ -242,7 +245,8 @@ func removeBetween(s, open, closer string) string {
 func unescapeValue(e *eval, v Value) Value {
 	out := derived(v, html.UnescapeString(v.text()))
 	out.kind = String
-	return must(out, e.charge(int(v.num)))
+	e.charge(int(v.num))
+	return out
 }
 
 func filterURLEncode(c *call) Value {
@@ -257,7 +261,7 @@ func filterURLEncode(c *call) Value {
 		src = viewValue(c.eval, src, viewItems)
 	}
 	for item := range e.each(src) {
-		pair, err := collect(e, item)
+		pair, err := attempt(func() []Value { return collect(e, item) })
 		if err != nil {
 			panic(errf(TypeError, "cannot unpack non-iterable %s object", typeName(item)))
 		}
@@ -275,14 +279,21 @@ func filterURLEncode(c *call) Value {
 }
 
 func isIterable(e *eval, v Value) bool {
-	_, err := iterate(e, v)
-	return err == nil
+	if v.kind == Object {
+		_, ok := v.object().(iterable)
+		return ok
+	}
+	switch v.kind {
+	case List, Tuple, String, Markup, Range, Generator, Dict, View, Undefined:
+		return true
+	}
+	return false
 }
 
 // quoteURL appends v percent-encoded; in query strings a slash is encoded too, and a space is a
 // plus sign.
 func quoteURL(e *eval, b *builder, v Value, query bool) {
-	v = must(str(e, v))
+	v = str(e, v)
 	start := len(b.buf)
 	b.encode(v, URL, func(dst []byte, s string) []byte {
 		for i := range len(s) {
@@ -298,7 +309,7 @@ func quoteURL(e *eval, b *builder, v Value, query bool) {
 		}
 		return dst
 	})
-	raise(e.charge(len(b.buf) - start))
+	e.charge(len(b.buf) - start)
 }
 
 // Here [\pL\pN_] is Python's \w, \p{Nd} its \d, and a dot its \S, since words hold no white space.
@@ -315,7 +326,7 @@ var (
 
 func filterURLize(c *call) Value {
 	e := c.eval
-	v := must(escape(e, c.recv))
+	v := escape(e, c.recv)
 	limit := c.arg(0, noneValue())
 	rels := []string{"noopener"}
 	if c.flag(1, false) {
@@ -323,18 +334,18 @@ func filterURLize(c *call) Value {
 	}
 	if rel := c.arg(3, noneValue()); rel.isString() {
 		rels = append(rels, strings.FieldsFunc(rel.text(), isSpace)...)
-	} else if must(truth(e, rel)) {
+	} else if truth(e, rel) {
 		panic(errf(AttributeError, "'%s' object has no attribute 'split'", typeName(rel)))
 	}
 	slices.Sort(rels)
 	attrs := ` rel="` + string(appendEscaped(nil, strings.Join(slices.Compact(rels), " "))) + `"`
 	target := c.arg(2, noneValue())
-	if must(truth(e, target)) {
-		attrs += ` target="` + must(escape(e, target)).text() + `"`
+	if truth(e, target) {
+		attrs += ` target="` + escape(e, target).text() + `"`
 	}
 	var schemes []string
 	if extra := c.arg(4, noneValue()); !extra.isNone() {
-		for _, item := range must(collect(e, extra)) {
+		for _, item := range collect(e, extra) {
 			if !item.isString() {
 				panic(errf(TypeError, "expected string or bytes-like "+
 					"object, got '%s'", typeName(item)))
@@ -357,7 +368,7 @@ func filterURLize(c *call) Value {
 			end = len(s)
 		}
 		if end > 0 {
-			raise(e.step(1))
+			e.step(1)
 			linkWord(e, &b, s[:end], attrs, limit, schemes)
 		}
 		s = s[end:]
@@ -366,7 +377,8 @@ func filterURLize(c *call) Value {
 	if out.kind = String; e.autoescape {
 		out.kind = Markup
 	}
-	return must(out, e.charge(b.Len()))
+	e.charge(b.Len())
+	return out
 }
 
 // linkWord writes a word, as a link if it is an address. Unless limit is None, it is the number of
@@ -392,9 +404,9 @@ func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
 	case httpPattern.MatchString(middle):
 		shown := middle
 		if !limit.isNone() {
-			long := must(order(e, ">", intValue(runeCount(middle)), limit))
+			long := order(e, ">", intValue(runeCount(middle)), limit)
 			if long {
-				cut := must(getslice(e, stringValue(middle), Value{}, limit, Value{}))
+				cut := getslice(e, stringValue(middle), Value{}, limit, Value{})
 				shown = cut.text() + "..."
 			}
 		}
@@ -441,8 +453,8 @@ func filterXMLAttr(c *call) Value {
 			panic(errf(ValueError, "Invalid character in attribute name: %s",
 				quoteExcerpt(entry.key.text())))
 		}
-		key := must(escape(e, entry.key))
-		value := must(escape(e, entry.value))
+		key := escape(e, entry.key)
+		value := escape(e, entry.value)
 		if len(b.buf) > 0 || autospace {
 			b.lit(" ")
 		}
@@ -455,7 +467,8 @@ func filterXMLAttr(c *call) Value {
 	if e.autoescape {
 		out.kind = Markup
 	}
-	return must(out, e.charge(len(b.buf)))
+	e.charge(len(b.buf))
+	return out
 }
 
 func filterWordwrap(c *call) Value {
@@ -479,11 +492,11 @@ func filterWordwrap(c *call) Value {
 	}
 	hyphens := c.flag(3, true)
 	// each byte may be a piece, and a line, of its own
-	raise(e.step(len(v.text())))
+	e.step(len(v.text()))
 	paragraphs := splitLines(e, v, false)
 	width := 0
 	if len(paragraphs.items()) > 0 {
-		width = must(toInt(c.arg(0, intValue(79))))
+		width = toInt(c.arg(0, intValue(79)))
 		if width <= 0 {
 			panic(errf(ValueError, "invalid width %d (must be > 0)", width))
 		}
@@ -503,7 +516,8 @@ func filterWordwrap(c *call) Value {
 	}
 	out := b.value()
 	out.kind = sep.kind
-	return must(out, e.charge(len(b.buf)))
+	e.charge(len(b.buf))
+	return out
 }
 
 // wrapper is Python's textwrap.TextWrapper with tabs and white space kept.

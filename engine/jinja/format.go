@@ -115,7 +115,7 @@ func (f *spec) unknown(typeName string) error {
 // format appends Python's format(v, text).
 func (b *builder) format(e *eval, v Value, text string) {
 	if text == "" {
-		raise(b.print(e, v))
+		b.print(e, v)
 		return
 	}
 	switch {
@@ -126,7 +126,7 @@ func (b *builder) format(e *eval, v Value, text string) {
 		panic(errf(TypeError, "unsupported format string passed to %s.__format__", typeName(v)))
 	}
 	f := parseSpec(text, typeName(v))
-	raise(e.charge(max(f.width, 0) + max(f.precision, 0)))
+	e.charge(max(f.width, 0) + max(f.precision, 0))
 	start := len(b.buf)
 	var out string
 	switch {
@@ -135,7 +135,7 @@ func (b *builder) format(e *eval, v Value, text string) {
 	case f.kind == 0 || strings.IndexByte("bcdnoxX", f.kind) >= 0:
 		out = f.integer(v)
 	case strings.IndexByte("eEfFgG%", f.kind) >= 0:
-		out = f.float(must(toFloat(v)), typeName(v))
+		out = f.float(toFloat(v), typeName(v))
 	default:
 		raise(f.unknown(typeName(v)))
 	}
@@ -167,7 +167,7 @@ func (b *builder) formatString(e *eval, v Value, text string) {
 	if f.precision >= 0 && f.precision < runeCount(v.text()) {
 		v = v.substr(0, byteOffset(v.text(), f.precision))
 	}
-	raise(e.charge(max(f.width, 0)))
+	e.charge(max(f.width, 0))
 	left, right := f.padding(runeCount(v.text()), '<')
 	b.lit(left)
 	b.str(v)
@@ -378,7 +378,8 @@ func formatBraces(e *eval, v Value, args []Value, kwargs []kwarg, mapping Value)
 	b := e.builder(len(v.text()) + 16)
 	v.kind = String
 	f.run(&b, v, 2)
-	return must(b.value(), e.charge(len(b.buf)))
+	e.charge(len(b.buf))
+	return b.value()
 }
 
 func (f *formatter) run(b *builder, v Value, depth int) {
@@ -506,9 +507,9 @@ func (f *formatter) field(b *builder, fd field, specValue Value, depth int) {
 	switch fd.conversion {
 	case "":
 	case "s":
-		v = must(str(e, v))
+		v = str(e, v)
 	case "r":
-		v = must(repr(e, v))
+		v = repr(e, v)
 	case "a":
 		v = ascii(e, v)
 	default:
@@ -530,12 +531,12 @@ func (f *formatter) field(b *builder, fd field, specValue Value, depth int) {
 	}
 	inner := e.builder(16)
 	inner.format(e, v, format)
-	b.str(must(escape(e, inner.value())))
+	b.str(escape(e, inner.value()))
 }
 
 // ascii is Python's ascii(v).
 func ascii(e *eval, v Value) Value {
-	v = must(repr(e, v))
+	v = repr(e, v)
 	if isASCII(v.text()) {
 		return v
 	}
@@ -571,7 +572,7 @@ func (f *formatter) value(name string) Value {
 			if end == 1 {
 				panic(errf(ValueError, "Empty attribute in format string"))
 			}
-			v = must(getattr(f.e, v, newAttr(rest[1:end])))
+			v = getattr(f.e, v, newAttr(rest[1:end]))
 			rest = rest[end:]
 			continue
 		}
@@ -589,7 +590,7 @@ func (f *formatter) value(name string) Value {
 		if i, ok := fieldIndex(rest[1:end]); ok {
 			key = intValue(i)
 		}
-		v = must(getitem(f.e, v, key))
+		v = getitem(f.e, v, key)
 		rest = rest[end+1:]
 	}
 	return v
@@ -634,7 +635,7 @@ func (f *formatter) argument(name string) Value {
 
 // mappingItem is Python's m[key] with its errors.
 func mappingItem(e *eval, m, key Value) Value {
-	if v, ok := must2(subscript(e, m, key)); ok {
+	if v, ok := subscript(e, m, key); ok {
 		return v
 	}
 	if m.kind == Dict {
@@ -667,7 +668,8 @@ func formatPercent(e *eval, v, args Value) Value {
 	if p.markup {
 		out.kind = Markup
 	}
-	return must(out, e.charge(len(b.buf)))
+	e.charge(len(b.buf))
+	return out
 }
 
 // percent is the state of printf-style formatting.
@@ -797,7 +799,7 @@ flags:
 	if left {
 		f.align = '<'
 	}
-	raise(p.e.charge(f.width + max(f.precision, 0)))
+	p.e.charge(f.width + max(f.precision, 0))
 	value = p.take()
 	if strings.IndexByte("sraciduoxXeEfFgG", f.kind) < 0 {
 		r, _ := decodeRune(s[i:])
@@ -829,7 +831,7 @@ func (p *percent) convert(b *builder, f spec, v Value) {
 	}
 	b.buf = append(b.buf, out...)
 	b.mark(start, leaf(v, Python))
-	raise(e.charge(len(out)))
+	e.charge(len(out))
 }
 
 func (p *percent) convertText(b *builder, f spec, v Value) {
@@ -837,18 +839,18 @@ func (p *percent) convertText(b *builder, f spec, v Value) {
 	switch f.kind {
 	case 's':
 		if p.markup {
-			v = must(escape(e, v))
+			v = escape(e, v)
 		} else {
-			v = must(str(e, v))
+			v = str(e, v)
 		}
 	case 'r', 'a':
 		if f.kind == 'r' || p.markup { // ascii of the escaping helper is its repr
-			v = must(repr(e, v))
+			v = repr(e, v)
 		} else {
 			v = ascii(e, v)
 		}
 		if p.markup {
-			v = must(escape(e, v))
+			v = escape(e, v)
 		}
 	case 'c':
 		switch {
@@ -891,7 +893,7 @@ func (p *percent) integer(kind byte, v Value) Value {
 	case v.kind == Undefined:
 		panic(undefinedError(v))
 	case p.markup && v.isString():
-		return must(parseInt(v.text(), 10))
+		return parseInt(v.text(), 10)
 	}
 	panic(errf(TypeError, "%%%c format: a real number is "+
 		"required, not %s", kind, typeName(v)))
@@ -916,9 +918,9 @@ func truncate(f float64) Value {
 func (p *percent) float(v Value) float64 {
 	switch {
 	case p.markup && v.isString():
-		return must(parseFloat(v.text()))
+		return parseFloat(v.text())
 	case v.isNumber():
-		return must(toFloat(v))
+		return toFloat(v)
 	case v.kind == Undefined:
 		panic(undefinedError(v))
 	}

@@ -47,7 +47,7 @@ func initGlobals() {
 			return Value{kind: Namespace, ref: ptr(n)}
 		}},
 		{"raise_exception", "message", func(c *call) Value {
-			panic(errf(TemplateError, "%s", must(str(c.eval, c.args[0])).text()))
+			panic(errf(TemplateError, "%s", str(c.eval, c.args[0]).text()))
 		}},
 		{"strftime_now", "format", func(c *call) Value {
 			if !c.args[0].isString() {
@@ -59,7 +59,8 @@ func initGlobals() {
 					"given to this render"))
 			}
 			text := strftime(c.eval, c.now(), c.args[0].text())
-			return must(c.computed(stringValue(text)), c.charge(len(text)))
+			c.charge(len(text))
+			return c.computed(stringValue(text))
 		}},
 	} {
 		b := t.builtin()
@@ -81,14 +82,14 @@ func makeRange(c *call) Value {
 				"than MAX_RANGE (%d).", maxRange))
 		}
 	}
-	n := must(toInt(c.args[0]))
+	n := toInt(c.args[0])
 	r := rangeObject{0, int64(n), 1}
 	if c.given(1) {
-		stop := must(toInt(c.args[1]))
+		stop := toInt(c.args[1])
 		r.start, r.stop = int64(n), int64(stop)
 	}
 	if c.given(2) {
-		step := must(toInt(c.args[2]))
+		step := toInt(c.args[2])
 		r.step = int64(step)
 		if step == 0 {
 			panic(errf(ValueError, "range() arg 3 must not be zero"))
@@ -157,16 +158,16 @@ func (j *joiner) attr(_ *eval, name string) (Value, bool) {
 	return Value{}, false
 }
 
-func (j *joiner) call(c *call) (Value, error) {
+func (j *joiner) call(c *call) Value {
 	if len(c.args) > 0 || len(c.kwargs) > 0 {
-		return Value{}, errf(TypeError, "Joiner.__call__() takes 1 positional argument "+
-			"but %d were given", len(c.args)+1)
+		panic(errf(TypeError, "Joiner.__call__() takes 1 positional argument "+
+			"but %d were given", len(c.args)+1))
 	}
 	if !j.used {
 		j.used = true
-		return stringValue(""), nil
+		return stringValue("")
 	}
-	return j.sep, nil
+	return j.sep
 }
 
 const lipsumWords = "a ac accumsan ad adipiscing aenean aliquam aliquet amet ante aptent arcu at " +
@@ -194,10 +195,10 @@ const lipsumWords = "a ac accumsan ad adipiscing aenean aliquam aliquet amet ant
 // lipsum writes n paragraphs of between min and max-1 words of filler text, drawn with the render's
 // seed.
 func lipsum(c *call) Value {
-	n := must(toInt(c.arg(0, intValue(5))))
+	n := toInt(c.arg(0, intValue(5)))
 	asHTML := c.flag(1, true)
-	low := must(toInt(c.arg(2, intValue(20))))
-	high := must(toInt(c.arg(3, intValue(100))))
+	low := toInt(c.arg(2, intValue(20)))
+	high := toInt(c.arg(3, intValue(100)))
 	words := strings.Fields(lipsumWords)
 	var paragraphs []string
 	for range n {
@@ -206,7 +207,7 @@ func lipsum(c *call) Value {
 				"randrange() (%d, %d, %d)", low, high, high-low))
 		}
 		count := low + c.rand.IntN(high-low)
-		raise(c.chargeProduct(max(count, 1), 16))
+		c.chargeProduct(max(count, 1), 16)
 		paragraphs = append(paragraphs, paragraph(c.eval, words, count))
 	}
 	if !asHTML {

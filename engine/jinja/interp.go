@@ -2,12 +2,10 @@ package jinja
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
-	"github.com/goassay/assay/engine/source"
 )
 
 // interp is the state of one render.
@@ -40,29 +38,31 @@ type frame struct {
 	slots []Value
 }
 
-// stmt is the code of a statement, expr that of an expression. The error of either has its
-// position.
+// stmt is the code of a statement, expr that of an expression. Either may raise, see [raise].
 type (
-	stmt interface{ exec(f *frame) error }
+	stmt interface{ exec(f *frame) jump }
 	expr interface {
-		eval(f *frame) (Value, error)
+		eval(f *frame) Value
 	}
 	body []stmt
 )
 
-// errBreak and errContinue carry break and continue to their loop.
-var (
-	errBreak    = errors.New("break")
-	errContinue = errors.New("continue")
+// jump is how a body is left before its end: break and continue go to their loop.
+type jump uint8
+
+const (
+	noJump jump = iota
+	breakJump
+	continueJump
 )
 
-func (b body) run(f *frame) error {
+func (b body) run(f *frame) jump {
 	for _, s := range b {
-		if err := s.exec(f); err != nil {
-			return err
+		if j := s.exec(f); j != noJump {
+			return j
 		}
 	}
-	return nil
+	return noJump
 }
 
 // stepsStmt charges the steps of the code that follows it.
@@ -71,40 +71,36 @@ type stepsStmt struct {
 	pos   syntax.Pos
 }
 
-func (s *stepsStmt) exec(f *frame) error { return f.at(f.rt.step(s.steps), s.pos) }
-
-// at gives an error its position, unless it has one.
-func (f *frame) at(err error, pos syntax.Pos) error {
-	r, ok := err.(*raised)
-	if !ok {
-		return err
-	}
-	return &source.Error{Src: f.rt.t.src, Off: pos.Offset(), Msg: r.msg, Err: r}
+func (s *stepsStmt) exec(f *frame) jump {
+	f.at(s.pos)
+	f.rt.step(s.steps)
+	return noJump
 }
 
+// at notes where the operation stands that follows, for the error that it may raise. Its operands
+// have been evaluated by then.
+func (f *frame) at(pos syntax.Pos) { f.rt.pos = pos }
+
 // grown checks the size of the output after a write.
-func (f *frame) grown(pos syntax.Pos) error {
+func (f *frame) grown(pos syntax.Pos) {
 	if len(f.rt.out.buf) > f.rt.maxOut {
-		return f.at(errf(LimitError, "the template writes more than %d bytes", f.rt.maxOut), pos)
+		f.at(pos)
+		panic(errf(LimitError, "the template writes more than %d bytes", f.rt.maxOut))
 	}
 	if f.rt.trace != nil {
 		f.rt.trace.wrote(len(f.rt.out.buf), pos)
 	}
-	return nil
 }
 
 // tick looks now and then at the clock, and whether the render has been broken off.
-func (rt *interp) tick() error {
+func (rt *interp) tick() {
 	if rt.ticks++; rt.ticks&63 != 0 {
-		return nil
+		return
 	}
 	if rt.clock != nil && rt.clock().After(rt.deadline) {
-		return errf(LimitError, "the template takes longer than allowed")
+		panic(errf(LimitError, "the template takes longer than allowed"))
 	}
-	if rt.context.Err() != nil {
-		return context.Cause(rt.context)
-	}
-	return nil
+	raise(context.Cause(rt.context))
 }
 
 // frame returns a frame for an activation of r; release gives it back.
@@ -201,19 +197,25 @@ func (r slotRef) get(f *frame) Value {
 
 // capture runs a body and returns its text, cut out of the output. A body that is left by an error,
 // break or continue adds nothing to the output.
-func (f *frame) capture(code body) (Value, error) {
+func (f *frame) capture(code body) (Value, jump) {
 	out := &f.rt.out
 	start, runs := len(out.buf), len(out.runs)
 	last := 0 // length of the last run so far, which may grow
 	if runs > 0 {
 		last = out.runs[runs-1].n
 	}
-	err := code.run(f)
-	if limit := f.rt.charge(len(out.buf) - start); limit != nil {
-		err = limit
+	if f.rt.trace != nil {
+		defer func() { // also where an error leaves the body
+			out.buf = out.buf[:start]
+			f.rt.trace.unwrite(start)
+		}()
 	}
+	at := f.rt.pos
+	j := code.run(f)
+	f.at(at)
+	f.rt.charge(len(out.buf) - start)
 	v := Value{}
-	if err == nil {
+	if j == noJump {
 		v = stringValue(f.rt.text(out.buf[start:]))
 	}
 	if out.on && len(out.buf) > start {
@@ -228,43 +230,36 @@ func (f *frame) capture(code body) (Value, error) {
 		out.runs = out.runs[:runs]
 	}
 	out.buf = out.buf[:start]
-	if f.rt.trace != nil {
-		f.rt.trace.unwrite(start)
-	}
-	return v, err
+	return v, j
 }
 
 // write prints a value.
-func (f *frame) write(v Value, esc escaping, pos syntax.Pos) error {
+func (f *frame) write(v Value, esc escaping, pos syntax.Pos) {
 	rt := f.rt
 	if v.kind == String && esc == escapeOff {
 		rt.out.str(v)
-		return f.grown(pos)
+		f.grown(pos)
+		return
 	}
+	f.at(pos)
 	if esc == escapeOn || esc == escapeDynamic && rt.autoescape {
-		var err error
-		if v, err = escape(&rt.eval, v); err != nil {
-			return f.at(err, pos)
-		}
+		v = escape(&rt.eval, v)
 	}
-	if rt.dialect != nil {
-		if done, err := f.writeItems(v, pos); done || err != nil {
-			return err
-		}
+	if rt.dialect != nil && f.writeItems(v, pos) {
+		return
 	}
-	if err := rt.out.print(&rt.eval, v); err != nil {
-		return f.at(err, pos)
-	}
-	return f.grown(pos)
+	rt.out.print(&rt.eval, v)
+	f.grown(pos)
 }
 
 // writeText prints a value that jinja2 joins without converting it: it must be text.
-func (f *frame) writeText(v Value, pos syntax.Pos) error {
+func (f *frame) writeText(v Value, pos syntax.Pos) {
 	if !v.isString() {
-		return f.at(errf(TypeError, "sequence item 0: expected str "+
-			"instance, %s found", typeName(v)), pos)
+		f.at(pos)
+		panic(errf(TypeError, "sequence item 0: expected str "+
+			"instance, %s found", typeName(v)))
 	}
-	return f.write(v, escapeOff, pos)
+	f.write(v, escapeOff, pos)
 }
 
 // markup marks captured text where autoescape is on.
@@ -282,15 +277,17 @@ type textStmt struct {
 	site *textConst // nil: it is none
 }
 
-func (s *textStmt) exec(f *frame) error {
+func (s *textStmt) exec(f *frame) jump {
 	if s.site != nil && f.rt.follows {
 		v := stringValue(s.text)
 		v.prov = s.site.mark
 		f.rt.out.str(v)
-		return f.grown(s.pos)
+		f.grown(s.pos)
+		return noJump
 	}
 	f.rt.out.lit(s.text)
-	return f.grown(s.pos)
+	f.grown(s.pos)
+	return noJump
 }
 
 // printStmt writes a value.
@@ -300,12 +297,9 @@ type printStmt struct {
 	pos    syntax.Pos
 }
 
-func (s *printStmt) exec(f *frame) error {
-	v, err := s.x.eval(f)
-	if err != nil {
-		return err
-	}
-	return f.write(v, s.escape, s.pos)
+func (s *printStmt) exec(f *frame) jump {
+	f.write(s.x.eval(f), s.escape, s.pos)
+	return noJump
 }
 
 // printSum writes a + b + c without joining strings first.
@@ -314,22 +308,20 @@ type printSum struct {
 	pos syntax.Pos
 }
 
-func (s *printSum) exec(f *frame) error {
+func (s *printSum) exec(f *frame) jump {
 	rt := f.rt
 	base := len(rt.args)
-	joined, err := s.x.collect(f)
-	if err != nil {
-		rt.args = rt.args[:base]
-		return err
-	}
+	joined := s.x.collect(f)
 	if joined.kind != Missing {
-		return f.write(joined, escapeOff, s.pos)
+		f.write(joined, escapeOff, s.pos)
+		return noJump
 	}
 	for _, v := range rt.args[base:] {
 		rt.out.str(v)
 	}
 	rt.args = rt.args[:base]
-	return f.grown(s.pos)
+	f.grown(s.pos)
+	return noJump
 }
 
 // printConcat writes a ~ b ~ c part by part.
@@ -338,31 +330,21 @@ type printConcat struct {
 	pos syntax.Pos
 }
 
-func (s *printConcat) exec(f *frame) error {
+func (s *printConcat) exec(f *frame) jump {
 	rt := f.rt
 	if rt.dialect != nil {
-		v, err := s.x.eval(f)
-		if err != nil {
-			return err
-		}
-		return f.write(v, escapeOff, s.pos)
+		f.write(s.x.eval(f), escapeOff, s.pos)
+		return noJump
 	}
 	base := len(rt.args)
 	for _, x := range s.x.items {
-		v, err := x.eval(f)
-		if err != nil {
-			rt.args = rt.args[:base]
-			return err
-		}
-		rt.args = append(rt.args, v)
+		rt.args = append(rt.args, x.eval(f))
 	}
 	for _, v := range rt.args[base:] {
-		if err := f.write(v, escapeOff, s.pos); err != nil {
-			return err
-		}
+		f.write(v, escapeOff, s.pos)
 	}
 	rt.args = rt.args[:base]
-	return nil
+	return noJump
 }
 
 // printCall writes the result of a call; a macro writes into the output directly.
@@ -371,16 +353,19 @@ type printCall struct {
 	pos syntax.Pos
 }
 
-func (s *printCall) exec(f *frame) error {
-	start := len(f.rt.out.buf)
-	v, err := s.x.run(f, true, nil)
-	if err != nil || v.kind == Missing {
-		if f.rt.trace != nil {
-			f.rt.trace.called(start, len(f.rt.out.buf), s.pos)
-		}
-		return err
+func (s *printCall) exec(f *frame) jump {
+	var v Value
+	if start := len(f.rt.out.buf); f.rt.trace != nil {
+		defer func() { // also where an error leaves the macro
+			if v.kind == Missing {
+				f.rt.trace.called(start, len(f.rt.out.buf), s.pos)
+			}
+		}()
 	}
-	return f.write(v, escapeOff, s.pos)
+	if v = s.x.run(f, true, nil); v.kind != Missing {
+		f.write(v, escapeOff, s.pos)
+	}
+	return noJump
 }
 
 // printCond writes one of two values.
@@ -391,35 +376,25 @@ type printCond struct {
 	site      int
 }
 
-func (s *printCond) exec(f *frame) error {
-	yes, err := f.test(s.test)
-	if err != nil {
-		return err
-	}
-	switch yes = f.rt.decided(s.site, yes); {
+func (s *printCond) exec(f *frame) jump {
+	switch yes := f.rt.decided(s.site, f.test(s.test)); {
 	case yes:
 		return s.then.exec(f)
 	case s.otherwise != nil:
 		return s.otherwise.exec(f)
 	}
-	return nil
+	return noJump
 }
 
 // test evaluates a condition.
-func (f *frame) test(x expr) (bool, error) {
-	v, err := x.eval(f)
-	if err != nil {
-		return false, err
-	}
-	return f.truth(v)
-}
+func (f *frame) test(x expr) bool { return f.truth(x.eval(f)) }
 
-func (f *frame) truth(v Value) (bool, error) {
+func (f *frame) truth(v Value) bool {
 	switch v.kind {
 	case Bool, Int, String:
-		return v.num != 0, nil
+		return v.num != 0
 	case None, Undefined:
-		return false, nil
+		return false
 	}
 	return truth(&f.rt.eval, v)
 }
@@ -435,14 +410,10 @@ type ifBranch struct {
 	site int
 }
 
-func (s *ifStmt) exec(f *frame) error {
+func (s *ifStmt) exec(f *frame) jump {
 	for i := range s.branches {
 		b := &s.branches[i]
-		yes, err := f.test(b.test)
-		if err != nil {
-			return err
-		}
-		if f.rt.decided(b.site, yes) {
+		if f.rt.decided(b.site, f.test(b.test)) {
 			return b.code.run(f)
 		}
 	}
@@ -450,9 +421,9 @@ func (s *ifStmt) exec(f *frame) error {
 }
 
 // jump is break or continue.
-type jump struct{ err error }
+type jumpStmt struct{ jump jump }
 
-func (s jump) exec(*frame) error { return s.err }
+func (s jumpStmt) exec(*frame) jump { return s.jump }
 
 // setStmt assigns a variable of the routine.
 type setStmt struct {
@@ -460,38 +431,32 @@ type setStmt struct {
 	x    expr
 }
 
-func (s *setStmt) exec(f *frame) error {
-	v, err := s.x.eval(f)
-	if err != nil {
-		return err
-	}
-	f.slots[s.slot] = v
-	return nil
+func (s *setStmt) exec(f *frame) jump {
+	f.slots[s.slot] = s.x.eval(f)
+	return noJump
 }
 
 // target is the place to which a value is assigned. check runs before the value is evaluated.
 type target interface {
-	check(f *frame) error
-	assign(f *frame, v Value) error
+	check(f *frame)
+	assign(f *frame, v Value)
 }
 
 type slotTarget struct{ slot int }
 
-func (t slotTarget) check(*frame) error { return nil }
+func (t slotTarget) check(*frame) {}
 
-func (t slotTarget) assign(f *frame, v Value) error {
+func (t slotTarget) assign(f *frame, v Value) {
 	f.slots[t.slot] = v
-	return nil
 }
 
 // inputTarget is a variable of the template's top that blocks can see.
 type inputTarget struct{ slot, input int }
 
-func (t inputTarget) check(*frame) error { return nil }
+func (t inputTarget) check(*frame) {}
 
-func (t inputTarget) assign(f *frame, v Value) error {
+func (t inputTarget) assign(f *frame, v Value) {
 	f.slots[t.slot], f.rt.ctx[t.input] = v, v
-	return nil
 }
 
 // attrTarget is an attribute of a namespace.
@@ -501,24 +466,15 @@ type attrTarget struct {
 	pos    syntax.Pos
 }
 
-func (t *attrTarget) check(f *frame) error {
-	v, err := t.object.eval(f)
-	if err != nil {
-		return err
+func (t *attrTarget) check(f *frame) {
+	if t.object.eval(f).kind != Namespace {
+		f.at(t.pos)
+		panic(errf(TemplateRuntimeError, "cannot assign attribute on non-namespace object"))
 	}
-	if v.kind != Namespace {
-		return f.at(errf(TemplateRuntimeError, "cannot assign attribute on non-namespace object"), t.pos)
-	}
-	return nil
 }
 
-func (t *attrTarget) assign(f *frame, v Value) error {
-	ns, err := t.object.eval(f)
-	if err != nil {
-		return err
-	}
-	ns.namespace().set(t.name, v)
-	return nil
+func (t *attrTarget) assign(f *frame, v Value) {
+	t.object.eval(f).namespace().set(t.name, v)
 }
 
 type tupleTarget struct {
@@ -526,37 +482,29 @@ type tupleTarget struct {
 	pos   syntax.Pos
 }
 
-func (t tupleTarget) check(*frame) error { return nil }
+func (t tupleTarget) check(*frame) {}
 
-func (t tupleTarget) assign(f *frame, v Value) error {
+func (t tupleTarget) assign(f *frame, v Value) {
 	e := &f.rt.eval
-	it, err := iterate(e, v)
-	if err != nil {
-		if isClass(err, TypeError) {
-			err = errf(TypeError, "cannot unpack non-iterable %s object", typeName(v))
-		}
-		return f.at(err, t.pos)
+	f.at(t.pos)
+	if !isIterable(e, v) {
+		panic(errf(TypeError, "cannot unpack non-iterable %s object", typeName(v)))
 	}
+	it := iterate(e, v)
 	for i, part := range t.parts {
-		item, ok, err := it.next(e)
-		if err != nil {
-			return f.at(err, t.pos)
-		}
+		f.at(t.pos)
+		item, ok := it.next(e)
 		if !ok {
-			return f.at(errf(ValueError, "not enough values to unpack "+
-				"(expected %d, got %d)", len(t.parts), i), t.pos)
+			panic(errf(ValueError, "not enough values to unpack "+
+				"(expected %d, got %d)", len(t.parts), i))
 		}
-		if err := part.assign(f, item); err != nil {
-			return err
-		}
+		part.assign(f, item)
 	}
-	if _, ok, err := it.next(e); err != nil {
-		return f.at(err, t.pos)
-	} else if ok {
-		return f.at(errf(ValueError, "too many values to "+
-			"unpack (expected %d)", len(t.parts)), t.pos)
+	f.at(t.pos)
+	if _, ok := it.next(e); ok {
+		panic(errf(ValueError, "too many values to "+
+			"unpack (expected %d)", len(t.parts)))
 	}
-	return nil
 }
 
 type assignStmt struct {
@@ -564,15 +512,10 @@ type assignStmt struct {
 	x      expr
 }
 
-func (s *assignStmt) exec(f *frame) error {
-	if err := s.target.check(f); err != nil {
-		return err
-	}
-	v, err := s.x.eval(f)
-	if err != nil {
-		return err
-	}
-	return s.target.assign(f, v)
+func (s *assignStmt) exec(f *frame) jump {
+	s.target.check(f)
+	s.target.assign(f, s.x.eval(f))
+	return noJump
 }
 
 type assignBlockStmt struct {
@@ -585,28 +528,25 @@ type assignBlockStmt struct {
 	pos    syntax.Pos
 }
 
-func (s *assignBlockStmt) exec(f *frame) error {
+func (s *assignBlockStmt) exec(f *frame) jump {
 	f.enter(s.enter)
-	v, err := f.capture(s.code)
-	if err != nil {
-		return f.at(err, s.pos)
+	f.at(s.pos)
+	v, j := f.capture(s.code)
+	if j != noJump {
+		return j
 	}
-	if err := s.target.check(f); err != nil {
-		return err
-	}
+	s.target.check(f)
 	if s.filter != nil {
 		f.slots[s.slot] = f.rt.markup(v)
-		if v, err = s.filter.eval(f); err != nil {
-			return err
-		}
+		v = s.filter.eval(f)
 		if f.rt.autoescape {
-			if v, err = str(&f.rt.eval, v); err != nil {
-				return f.at(err, s.pos)
-			}
+			f.at(s.pos)
+			v = str(&f.rt.eval, v)
 		}
 	}
 	f.leave(s.leave)
-	return s.target.assign(f, f.rt.markup(v))
+	s.target.assign(f, f.rt.markup(v))
+	return noJump
 }
 
 // filterStmt is {% filter %}.
@@ -619,18 +559,18 @@ type filterStmt struct {
 	pos    syntax.Pos
 }
 
-func (s *filterStmt) exec(f *frame) error {
+func (s *filterStmt) exec(f *frame) jump {
 	f.enter(s.enter)
-	v, err := f.capture(s.code)
-	if err != nil {
-		return f.at(err, s.pos)
+	f.at(s.pos)
+	v, j := f.capture(s.code)
+	if j != noJump {
+		return j
 	}
 	f.slots[s.slot] = f.rt.markup(v)
-	if v, err = s.filter.eval(f); err != nil {
-		return err
-	}
+	v = s.filter.eval(f)
 	f.leave(s.leave)
-	return f.writeText(v, s.pos)
+	f.writeText(v, s.pos)
+	return noJump
 }
 
 type withStmt struct {
@@ -640,16 +580,14 @@ type withStmt struct {
 	leave []int
 }
 
-func (s *withStmt) exec(f *frame) error {
+func (s *withStmt) exec(f *frame) jump {
 	f.enter(s.enter)
 	for i := range s.sets {
-		if err := s.sets[i].exec(f); err != nil {
-			return err
-		}
+		s.sets[i].exec(f)
 	}
-	err := s.code.run(f)
+	j := s.code.run(f)
 	f.leave(s.leave)
-	return err
+	return j
 }
 
 type autoescapeStmt struct {
@@ -659,18 +597,15 @@ type autoescapeStmt struct {
 	leave []int
 }
 
-func (s *autoescapeStmt) exec(f *frame) error {
+func (s *autoescapeStmt) exec(f *frame) jump {
 	f.enter(s.enter)
-	on, err := f.test(s.on)
-	if err != nil {
-		return err
-	}
+	on := f.test(s.on)
 	outer := f.rt.autoescape
 	f.rt.autoescape = on
-	err = s.code.run(f)
+	j := s.code.run(f)
 	f.rt.autoescape = outer
 	f.leave(s.leave)
-	return err
+	return j
 }
 
 // loadStmt is extends, include, import or from: there is no loader, so that each fails as it does
@@ -682,27 +617,21 @@ type loadStmt struct {
 	ignore  bool // ignore missing
 }
 
-func (s *loadStmt) exec(f *frame) error {
-	v, err := s.name.eval(f)
-	if err != nil {
-		return err
-	}
+func (s *loadStmt) exec(f *frame) jump {
+	v := s.name.eval(f)
 	if s.several && !v.isString() && v.kind != Undefined {
-		it, err := iterate(&f.rt.eval, v)
-		if err != nil {
-			return f.at(err, s.pos)
-		}
-		if _, ok, err := it.next(&f.rt.eval); err != nil {
-			return f.at(err, s.pos)
-		} else if !ok {
+		f.at(s.pos)
+		it := iterate(&f.rt.eval, v)
+		if _, ok := it.next(&f.rt.eval); !ok {
 			if s.ignore {
-				return nil
+				return noJump
 			}
-			return f.at(errf("TemplatesNotFound", "Tried to select from an empty "+
-				"list of templates"), s.pos)
+			panic(errf("TemplatesNotFound", "Tried to select from an empty "+
+				"list of templates"))
 		}
 	}
-	return f.at(errf(TypeError, "no loader for this environment specified"), s.pos)
+	f.at(s.pos)
+	panic(errf(TypeError, "no loader for this environment specified"))
 }
 
 // blockProto is the body of a block.
@@ -714,13 +643,9 @@ type blockProto struct {
 	self, super int // slots, or -1
 }
 
-func (b *blockProto) run(rt *interp) error {
-	if err := rt.enter(); err != nil {
-		return err
-	}
-	if err := rt.step(1); err != nil {
-		return err
-	}
+func (b *blockProto) run(rt *interp) jump {
+	rt.enter()
+	rt.step(1)
 	f := rt.frame(b.routine, nil)
 	f.enter(b.enter)
 	if b.self >= 0 {
@@ -729,10 +654,10 @@ func (b *blockProto) run(rt *interp) error {
 	if b.super >= 0 {
 		f.slots[b.super] = undefinedHint("there is no parent block called " + pyQuote(b.name) + ".")
 	}
-	err := b.code.run(f)
+	j := b.code.run(f)
 	rt.release(b.routine, f)
 	rt.leave()
-	return err
+	return j
 }
 
 // blockStmt renders a block in its place.
@@ -748,11 +673,12 @@ type blockLocal struct {
 	ref   slotRef
 }
 
-func (s *blockStmt) exec(f *frame) error {
+func (s *blockStmt) exec(f *frame) jump {
 	rt := f.rt
+	f.at(s.pos)
 	if s.required {
-		return f.at(errf(TemplateRuntimeError, "Required block %s not found",
-			pyQuote(s.proto.name)), s.pos)
+		panic(errf(TemplateRuntimeError, "Required block %s not found",
+			pyQuote(s.proto.name)))
 	}
 	outer := rt.ctx
 	if len(s.locals) > 0 {
@@ -763,9 +689,9 @@ func (s *blockStmt) exec(f *frame) error {
 			}
 		}
 	}
-	err := s.proto.run(rt)
+	j := s.proto.run(rt)
 	rt.ctx = outer
-	return f.at(err, s.pos)
+	return j
 }
 
 // templateRef is self: the blocks of the template by name.
@@ -800,16 +726,16 @@ func (r *blockRef) attr(e *eval, name string) (Value, bool) {
 	return Value{}, false
 }
 
-func (r *blockRef) call(c *call) (Value, error) {
+func (r *blockRef) call(c *call) Value {
 	if len(c.args)+len(c.kwargs) > 0 {
-		return Value{}, errf(TypeError, "BlockReference.__call__() takes 1 positional argument "+
-			"but %d were given", 1+len(c.args))
+		panic(errf(TypeError, "BlockReference.__call__() takes 1 positional argument "+
+			"but %d were given", 1+len(c.args)))
 	}
-	v, err := (&frame{rt: r.rt}).capture(body{blockBody{r.block}})
-	return r.rt.markup(v), err
+	v, _ := (&frame{rt: r.rt}).capture(body{blockBody{r.block}})
+	return r.rt.markup(v)
 }
 
 // blockBody runs a block as a statement.
 type blockBody struct{ block *blockProto }
 
-func (s blockBody) exec(f *frame) error { return s.block.run(f.rt) }
+func (s blockBody) exec(f *frame) jump { return s.block.run(f.rt) }

@@ -12,70 +12,64 @@ type iterator struct {
 	over    Value // List, Tuple, Dict, View, String, Markup, Range or Generator; None: nothing
 	pos     int   // the next item; in strings a byte offset
 	version int   // the dict's, when the iteration began
-	step    func(*eval) (Value, bool, error)
+	step    func(*eval) (Value, bool)
 }
 
 // iterate is Python's iter(v). Undefined gives nothing; a number is a TypeError.
-func iterate(e *eval, v Value) (iterator, error) {
+func iterate(e *eval, v Value) iterator {
 	switch v.kind {
 	case List, Tuple, String, Markup, Range, Generator:
-		return iterator{over: v}, nil
+		return iterator{over: v}
 	case Dict:
 		v.dict().all()
-		return iterator{over: v, version: v.dict().version}, nil
+		return iterator{over: v, version: v.dict().version}
 	case View:
 		v.view().d.all()
-		return iterator{over: v, version: v.view().d.version}, nil
+		return iterator{over: v, version: v.view().d.version}
 	case Undefined:
-		return iterator{over: noneValue()}, nil
+		return iterator{over: noneValue()}
 	case Object:
 		if o, ok := v.object().(iterable); ok {
 			return o.iterate(e)
 		}
 	}
-	return iterator{}, errf(TypeError, "'%s' object is not iterable", typeName(v))
+	panic(errf(TypeError, "'%s' object is not iterable", typeName(v)))
 }
 
 // iterateFunc returns an iterator that calls next until it returns false.
-func iterateFunc(next func(*eval) (Value, bool, error)) iterator { return iterator{step: next} }
+func iterateFunc(next func(*eval) (Value, bool)) iterator { return iterator{step: next} }
 
 // next returns the next item, or false at the end. Each costs a step.
-func (it *iterator) next(e *eval) (Value, bool, error) {
-	if err := e.step(1); err != nil {
-		return Value{}, false, err
-	}
+func (it *iterator) next(e *eval) (Value, bool) {
+	e.step(1)
 	switch v := it.over; v.kind {
 	case List, Tuple:
 		if items := v.items(); it.pos < len(items) {
 			it.pos++
 			e.traceRead(items[it.pos-1])
-			return items[it.pos-1], true, nil
+			return items[it.pos-1], true
 		}
 	case Dict:
-		entry, err := it.entry(v.dict())
-		if entry != nil {
-			return entry.key, true, nil
+		if entry := it.entry(v.dict()); entry != nil {
+			return entry.key, true
 		}
-		return Value{}, false, err
 	case View:
-		entry, err := it.entry(v.view().d)
-		if entry != nil {
+		if entry := it.entry(v.view().d); entry != nil {
 			e.traceRead(entry.value)
-			return v.view().item(e.memory, entry), true, nil
+			return v.view().item(e.memory, entry), true
 		}
-		return Value{}, false, err
 	case String, Markup:
 		if s := v.text(); it.pos < len(s) {
 			i := it.pos
 			it.pos += runeSize(s[i:])
 			c := v.substr(i, it.pos)
 			c.kind = String // the characters of markup are plain
-			return c, true, nil
+			return c, true
 		}
 	case Range:
 		if r := v.rng(); int64(it.pos) < r.len() {
 			it.pos++
-			return e.computed(r.at(int64(it.pos - 1))), true, nil
+			return e.computed(r.at(int64(it.pos - 1))), true
 		}
 	case Generator:
 		return v.generator().advance(e)
@@ -84,64 +78,53 @@ func (it *iterator) next(e *eval) (Value, bool, error) {
 			return it.step(e)
 		}
 	}
-	return Value{}, false, nil
+	return Value{}, false
 }
 
 // nextPair is next for a loop with two targets. Where the items are a dict's, pair is true and a
 // and b are key and value, without a tuple being built; else a is the item, still to be unpacked.
-func (it *iterator) nextPair(e *eval) (a, b Value, ok, pair bool, err error) {
+func (it *iterator) nextPair(e *eval) (a, b Value, ok, pair bool) {
 	if it.over.kind == View && it.over.view().kind == viewItems {
-		if err := e.step(1); err != nil {
-			return a, b, false, false, err
-		}
-		entry, err := it.entry(it.over.view().d)
+		e.step(1)
+		entry := it.entry(it.over.view().d)
 		if entry == nil {
-			return a, b, false, false, err
+			return a, b, false, false
 		}
 		e.traceRead(entry.value)
-		return entry.key, entry.value, true, true, nil
+		return entry.key, entry.value, true, true
 	}
-	a, ok, err = it.next(e)
-	return a, b, ok, false, err
+	a, ok = it.next(e)
+	return a, b, ok, false
 }
 
-func (it *iterator) entry(d *dict) (*entry, error) {
+func (it *iterator) entry(d *dict) *entry {
 	if d.version != it.version {
-		return nil, errf(RuntimeError, "dictionary changed size during iteration")
+		panic(errf(RuntimeError, "dictionary changed size during iteration"))
 	}
 	if it.pos == len(d.entries) {
-		return nil, nil
+		return nil
 	}
 	it.pos++
-	return &d.entries[it.pos-1], nil
+	return &d.entries[it.pos-1]
 }
 
-func (g *generator) advance(e *eval) (Value, bool, error) {
+func (g *generator) advance(e *eval) (Value, bool) {
 	if g.done {
-		return Value{}, false, nil
+		return Value{}, false
 	}
-	if err := e.enter(); err != nil { // generators of generators nest
-		return Value{}, false, err
-	}
-	v, ok, err := g.pull(e)
+	e.enter()
+	v, ok := g.next(e)
 	e.leave()
 	g.done = !ok
-	return v, ok, err
+	return v, ok
 }
 
-// pull returns the next item, and what raises instead.
-func (g *generator) pull(e *eval) (v Value, ok bool, err error) {
-	defer caught(&err)
-	v, ok = g.next(e)
-	return v, ok, nil
-}
-
-// each iterates over a value in a built-in; errors are raised.
+// each iterates over a value.
 func (e *eval) each(v Value) iter.Seq[Value] {
-	it := must(iterate(e, v))
+	it := iterate(e, v)
 	return func(yield func(Value) bool) {
 		for {
-			if item, ok := must2(it.next(e)); !ok || !yield(item) {
+			if item, ok := it.next(e); !ok || !yield(item) {
 				return
 			}
 		}
@@ -149,32 +132,30 @@ func (e *eval) each(v Value) iter.Seq[Value] {
 }
 
 // collect returns the items of an iterable, for reading only.
-func collect(e *eval, v Value) ([]Value, error) {
+func collect(e *eval, v Value) []Value {
 	if v.isSeq() {
 		items := v.items()
-		return items, e.step(len(items))
+		e.step(len(items))
+		return items
 	}
-	it, err := iterate(e, v)
-	if err != nil {
-		return nil, err
-	}
+	it := iterate(e, v)
 	out := make([]Value, 0, sizeHint(v))
 	for {
-		item, ok, err := it.next(e)
+		item, ok := it.next(e)
 		if !ok {
-			return out, err
+			return out
 		}
 		out = append(out, item)
 	}
 }
 
 // collectOwn is collect with items that the caller may keep and change.
-func collectOwn(e *eval, v Value) ([]Value, error) {
-	items, err := collect(e, v)
-	if v.isSeq() && err == nil {
+func collectOwn(e *eval, v Value) []Value {
+	items := collect(e, v)
+	if v.isSeq() {
 		items = append(make([]Value, 0, len(items)), items...)
 	}
-	return items, err
+	return items
 }
 
 func sizeHint(v Value) int {
@@ -192,51 +173,50 @@ func sizeHint(v Value) int {
 }
 
 // length is Python's len(v).
-func length(e *eval, v Value) (int, error) {
+func length(e *eval, v Value) int {
 	switch v.kind {
 	case Undefined:
-		return 0, nil
+		return 0
 	case String, Markup:
-		return runeCount(v.text()), e.step(scanSteps(v))
+		e.step(scanSteps(v))
+		return runeCount(v.text())
 	case List, Tuple:
-		return v.seq().len(), nil
+		return v.seq().len()
 	case Dict:
-		return v.dict().len(), nil
+		return v.dict().len()
 	case View:
-		return v.view().d.len(), nil
+		return v.view().d.len()
 	case Range:
-		return int(v.rng().len()), nil
+		return int(v.rng().len())
 	case Object:
 		if o, ok := v.object().(sized); ok {
 			return o.length(e)
 		}
 	}
-	return 0, errf(TypeError, "object of type '%s' has no len()", typeName(v))
+	panic(errf(TypeError, "object of type '%s' has no len()", typeName(v)))
 }
 
 // truth is Python's bool(v).
-func truth(e *eval, v Value) (bool, error) {
+func truth(e *eval, v Value) bool {
 	switch v.kind {
 	case None, Undefined, Missing:
-		return false, nil
+		return false
 	case Bool, Int, String, Markup:
-		return v.num != 0, nil
+		return v.num != 0
 	case Float:
-		return v.float() != 0, nil
+		return v.float() != 0
 	case List, Tuple:
-		return v.seq().len() != 0, nil
+		return v.seq().len() != 0
 	case Dict:
-		return v.dict().len() != 0, nil
+		return v.dict().len() != 0
 	case View, Range:
-		n, err := length(e, v)
-		return n != 0, err
+		return length(e, v) != 0
 	case Object:
 		if o, ok := v.object().(sized); ok {
-			n, err := o.length(e)
-			return n != 0, err
+			return o.length(e) != 0
 		}
 	}
-	return true, nil
+	return true
 }
 
 // Strings are sequences of code points. They are UTF-8, except that a lone surrogate, which Python

@@ -21,110 +21,104 @@ func newAttr(name string) *attr {
 
 // getattr is the sandbox's environment.getattr: the attribute, else the item of that name, else
 // undefined.
-func getattr(e *eval, v Value, a *attr) (Value, error) {
-	out, ok, err := attribute(e, v, a.name, e.method(v, a.name, a.methods[v.kind]))
-	if ok || err != nil {
-		return out, err
+func getattr(e *eval, v Value, a *attr) Value {
+	if out, ok := attribute(e, v, a.name, e.method(v, a.name, a.methods[v.kind])); ok {
+		return out
 	}
 	if v.kind == Dict {
 		if item, ok := v.dict().getString(a.name); ok {
 			e.traceRead(item)
-			return item, nil
+			return item
 		}
 		e.traceMissing(v, a.name)
 	}
 	if v.kind == Undefined && e.dialect == nil {
-		return Value{}, undefinedError(v)
+		panic(undefinedError(v))
 	}
-	return undefinedAttr(v, a.name), nil
+	return undefinedAttr(v, a.name)
 }
 
 // getitem is the sandbox's environment.getitem: the item, else, for a string key, the attribute,
 // else undefined.
-func getitem(e *eval, v, key Value) (Value, error) {
+func getitem(e *eval, v, key Value) Value {
 	if e.dialect != nil && v.kind == Undefined {
-		return v, nil
+		return v
 	}
 	if key.kind == Int {
 		e.used(AsList, v)
 	}
-	item, ok, err := subscript(e, v, key)
-	if err != nil {
-		return Value{}, err
-	}
-	if ok {
+	if item, ok := subscript(e, v, key); ok {
 		e.traceRead(item)
-		return item, nil
+		return item
 	}
 	if key.isString() {
 		name := key.text()
 		m := e.method(v, name, methodTables[v.kind][name])
-		if out, ok, err := attribute(e, v, name, m); ok || err != nil {
-			return out, err
+		if out, ok := attribute(e, v, name, m); ok {
+			return out
 		}
 		if v.kind == Dict {
 			e.traceMissing(v, name)
 		}
 	}
-	return undefinedItem(e, v, key), nil
+	return undefinedItem(e, v, key)
 }
 
 // attribute is Python's getattr under the sandbox's rules; false: there is no such attribute. m is
 // the method of that name, if v's kind has one.
-func attribute(e *eval, v Value, name string, m *builtin) (Value, bool, error) {
+func attribute(e *eval, v Value, name string, m *builtin) (Value, bool) {
 	if m != nil {
 		if m.mutates != 0 && m.mutates <= e.forbids {
-			return unsafeUndefined(v, name), true, nil
+			return unsafeUndefined(v, name), true
 		}
 		if m.property {
-			out, err := e.invoke(m, v, nil, nil)
-			return out, true, err
+			return e.invoke(m, v, nil, nil), true
 		}
-		return functionValue(&function{builtin: m, recv: v}), true, nil
+		return functionValue(&function{builtin: m, recv: v}), true
 	}
 	switch v.kind {
 	case Namespace:
 		if out, ok := v.namespace().get(name); ok {
 			if strings.HasPrefix(name, "_") {
-				return unsafeUndefined(v, name), true, nil
+				return unsafeUndefined(v, name), true
 			}
-			return out, true, nil
+			return out, true
 		}
 		if name == "__class__" || name == "_Namespace__attrs" {
-			return unsafeUndefined(v, name), true, nil
+			return unsafeUndefined(v, name), true
 		}
-		return Value{}, false, nil
+		return Value{}, false
 	case Object:
 		if out, ok := v.object().attr(e, name); ok {
 			if strings.HasPrefix(name, "_") {
-				return unsafeUndefined(v, name), true, nil
+				return unsafeUndefined(v, name), true
 			}
-			return out, true, nil
+			return out, true
 		}
 	case Tuple:
 		if v.seq().group && name == "grouper" {
-			return v.items()[0], true, nil
+			return v.items()[0], true
 		}
 		if v.seq().group && name == "list" {
-			return v.items()[1], true, nil
+			return v.items()[1], true
 		}
 	case Function:
 		if attrs := v.function().attrs; attrs != nil {
 			if m := attrs[name]; m != nil {
-				return functionValue(&function{builtin: m}), true, nil
+				return functionValue(&function{builtin: m}), true
 			}
 		}
 	}
 	if strings.HasPrefix(name, "__") {
 		if strings.HasSuffix(name, "__") && hasDunder(v.kind, name[2:len(name)-2]) {
-			return unsafeUndefined(v, name), true, nil
+			return unsafeUndefined(v, name), true
 		}
-		return Value{}, false, nil
+		return Value{}, false
 	}
 	if v.kind == Undefined && e.dialect == nil {
-		return Value{}, false, undefinedError(v)
+		panic(undefinedError(v))
 	}
-	return Value{}, false, nil
+	return Value{}, false
 }
 
 // unsafeUndefined is the value of an attribute that the sandbox forbids; its use is a
@@ -176,41 +170,41 @@ func hasDunder(kind Kind, name string) bool {
 
 // subscript is Python's v[key]; false stands for its TypeError and LookupError, which templates do
 // not see.
-func subscript(e *eval, v, key Value) (Value, bool, error) {
+func subscript(e *eval, v, key Value) (Value, bool) {
 	switch v.kind {
 	case Undefined:
-		return Value{}, false, undefinedError(v)
+		panic(undefinedError(v))
 	case Dict:
-		item, ok, err := v.dict().get(e, key)
-		if isClass(err, LimitError) {
-			return Value{}, false, err
+		if !key.isString() {
+			_, err := attempt(func() int { return keySteps(key) })
+			if isClass(err, TypeError) {
+				return Value{}, false
+			}
 		}
-		return item, ok && err == nil, nil
+		return v.dict().get(e, key)
 	case List, Tuple:
 		if i, ok := index(key, v.seq().len()); ok {
-			return v.seq().at(i), true, nil
+			return v.seq().at(i), true
 		}
 	case String, Markup:
 		if key.kind != Int && key.kind != Bool {
 			break
 		}
 		s := v.text()
-		if err := e.step(scanSteps(v)); err != nil {
-			return Value{}, false, err
-		}
+		e.step(scanSteps(v))
 		if i := key.int(); i >= 0 && i < int64(len(s)) && isASCII(s[:i+1]) {
-			return v.substr(int(i), int(i)+1), true, nil
+			return v.substr(int(i), int(i)+1), true
 		}
 		if i, ok := index(key, runeCount(s)); ok {
 			at := byteOffset(s, i)
-			return v.substr(at, at+runeSize(s[at:])), true, nil
+			return v.substr(at, at+runeSize(s[at:])), true
 		}
 	case Range:
 		if i, ok := index(key, int(v.rng().len())); ok {
-			return v.rng().at(int64(i)), true, nil
+			return v.rng().at(int64(i)), true
 		}
 	}
-	return Value{}, false, nil
+	return Value{}, false
 }
 
 // index resolves a sequence index, negative ones from the end.
@@ -226,29 +220,23 @@ func index(key Value, n int) (int, bool) {
 }
 
 // getslice is Python's v[start:stop:step]; None and Missing leave a bound out.
-func getslice(e *eval, v, start, stop, step Value) (Value, error) {
+func getslice(e *eval, v, start, stop, step Value) Value {
 	var n int
 	switch v.kind {
 	case Undefined:
-		return Value{}, undefinedError(v)
+		panic(undefinedError(v))
 	case List, Tuple:
 		n = v.seq().len()
 	case String, Markup:
-		var err error
-		if n, err = length(e, v); err != nil {
-			return Value{}, err
-		}
+		n = length(e, v)
 	case Range:
 		n = int(v.rng().len())
 	case Dict:
-		return Value{}, errf(TypeError, "unhashable type: 'slice'")
+		panic(errf(TypeError, "unhashable type: 'slice'"))
 	default:
-		return Value{}, errf(TypeError, "'%s' object is not subscriptable", typeName(v))
+		panic(errf(TypeError, "'%s' object is not subscriptable", typeName(v)))
 	}
-	from, to, by, err := sliceBounds(start, stop, step, n)
-	if err != nil {
-		return Value{}, err
-	}
+	from, to, by := sliceBounds(start, stop, step, n)
 	count := 0
 	switch {
 	case by > 0 && from < to:
@@ -259,14 +247,11 @@ func getslice(e *eval, v, start, stop, step Value) (Value, error) {
 	if v.kind == Range {
 		r := v.rng()
 		if step := r.step * int64(by); by != 0 && step/int64(by) != r.step {
-			return Value{}, errf(OverflowError, "the step of a range does not fit")
+			panic(errf(OverflowError, "the step of a range does not fit"))
 		}
-		return rangeValue(r.start+int64(from)*r.step, r.start+int64(to)*r.step, r.step*int64(by)),
-			nil
+		return rangeValue(r.start+int64(from)*r.step, r.start+int64(to)*r.step, r.step*int64(by))
 	}
-	if err := e.step(count); err != nil {
-		return Value{}, err
-	}
+	e.step(count)
 	if v.isString() {
 		return sliceString(e, v, from, by, count, n)
 	}
@@ -281,7 +266,7 @@ func getslice(e *eval, v, start, stop, step Value) (Value, error) {
 	}
 	out := e.seq(items).value(v.kind)
 	out.prov = v.prov
-	return out, nil
+	return out
 }
 
 func rangeValue(start, stop, step int64) Value {
@@ -289,70 +274,63 @@ func rangeValue(start, stop, step int64) Value {
 }
 
 // sliceBounds is Python's slice.indices.
-func sliceBounds(start, stop, step Value, n int) (from, to, by int, err error) {
-	by, err = sliceIndex(step, 1)
-	if err != nil {
-		return
-	}
-	if by == 0 {
-		return 0, 0, 0, errf(ValueError, "slice step cannot be zero")
+func sliceBounds(start, stop, step Value, n int) (from, to, by int) {
+	if by = sliceIndex(step, 1); by == 0 {
+		panic(errf(ValueError, "slice step cannot be zero"))
 	}
 	low, high := 0, n
 	if by < 0 {
 		low, high = -1, n-1
 	}
-	bound := func(v Value, def int) (int, error) {
-		i, err := sliceIndex(v, def)
-		if err != nil || v.kind == None || v.kind == Missing {
-			return def, err
+	bound := func(v Value, def int) int {
+		i := sliceIndex(v, def)
+		if v.kind == None || v.kind == Missing {
+			return def
 		}
 		if i < 0 {
 			i += n
 		}
-		return min(max(i, low), high), nil
+		return min(max(i, low), high)
 	}
 	first, last := low, high
 	if by < 0 {
 		first, last = high, low
 	}
-	if from, err = bound(start, first); err == nil {
-		to, err = bound(stop, last)
-	}
-	return
+	return bound(start, first), bound(stop, last), by
 }
 
 // maxIndex bounds slice indexes, so that sums of them do not overflow; no sequence is as long.
 const maxIndex = 1 << 61
 
-func sliceIndex(v Value, def int) (int, error) {
+func sliceIndex(v Value, def int) int {
 	switch v.kind {
 	case None, Missing:
-		return def, nil
+		return def
 	case Bool, Int:
-		return int(min(max(v.int(), -maxIndex), maxIndex)), nil
+		return int(min(max(v.int(), -maxIndex), maxIndex))
 	case BigInt:
-		return maxIndex * v.big().Sign(), nil
+		return maxIndex * v.big().Sign()
 	case Undefined:
 		// Python asks for __index__, which Undefined refuses as an attribute of its type does not
 		// exist
 	}
-	return 0, errf(TypeError, "slice indices must be integers or None or have an __index__ method")
+	panic(errf(TypeError, "slice indices must be integers or None or have an __index__ method"))
 }
 
 // sliceString cuts count code points from the code point from on, by apart; n is the length of the
 // string.
-func sliceString(e *eval, v Value, from, by, count, n int) (Value, error) {
+func sliceString(e *eval, v Value, from, by, count, n int) Value {
 	s := v.text()
 	if count == 0 {
-		return v.substr(0, 0), nil
+		return v.substr(0, 0)
 	}
 	ascii := n == len(s)
 	if by == 1 {
 		if ascii {
-			return v.substr(from, from+count), nil
+			return v.substr(from, from+count)
 		}
 		i := byteOffset(s, from)
-		return v.substr(i, i+byteOffset(s[i:], count)), nil
+		return v.substr(i, i+byteOffset(s[i:], count))
 	}
 	var at []int
 	if !ascii {
@@ -376,19 +354,16 @@ func sliceString(e *eval, v Value, from, by, count, n int) (Value, error) {
 	if v.prov != nil {
 		out.prov = changed(v) // no part of the text is a part of v any more
 	}
-	return out, nil
+	return out
 }
 
 // callMethod calls v.name(...) without building a bound method.
-func callMethod(e *eval, v Value, a *attr, args []Value, kwargs []kwarg) (Value, error) {
+func callMethod(e *eval, v Value, a *attr, args []Value, kwargs []kwarg) Value {
 	if m := a.methods[v.kind]; m != nil && !m.property && e.dialect == nil &&
 		(m.mutates == 0 || m.mutates > e.forbids) {
 		return e.invoke(m, v, args, kwargs)
 	}
-	f, err := getattr(e, v, a)
-	if err != nil {
-		return Value{}, err
-	}
+	f := getattr(e, v, a)
 	return callValue(e, f, args, kwargs)
 }
 

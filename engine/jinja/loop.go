@@ -38,11 +38,8 @@ type recursion struct {
 	stmt    *forStmt
 }
 
-func (s *forStmt) exec(f *frame) error {
-	v, err := s.iter.eval(f)
-	if err != nil {
-		return err
-	}
+func (s *forStmt) exec(f *frame) jump {
+	v := s.iter.eval(f)
 	if s.recursive == nil {
 		return s.run(f, v, nil, 0)
 	}
@@ -51,29 +48,26 @@ func (s *forStmt) exec(f *frame) error {
 }
 
 // recurse runs one level of a recursive loop; f is a frame of the routine around it.
-func (f *frame) recurse(s *forStmt, v Value, depth int) error {
+func (f *frame) recurse(s *forStmt, v Value, depth int) jump {
 	rt := f.rt
-	if err := rt.enter(); err != nil {
-		return f.at(err, s.pos)
-	}
+	f.at(s.pos)
+	rt.enter()
 	inner := rt.frame(s.recursive.routine, f)
-	err := s.run(inner, v, f, depth)
+	j := s.run(inner, v, f, depth)
 	rt.release(s.recursive.routine, inner)
 	rt.eval.leave()
-	return err
+	return j
 }
 
 // run iterates. outer is set in a recursive loop: the frame around the loop's routine.
-func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
+func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) jump {
 	rt := f.rt
 	e := &rt.eval
 	e.used(AsList, v)
-	it, err := iterate(e, v)
-	if err == nil && rt.dialect != nil && v.isString() {
-		err = errf(TypeError, "the engine's Jinja does not go through the characters of a text")
-	}
-	if err != nil {
-		return f.at(err, s.pos)
+	f.at(s.pos)
+	it := iterate(e, v)
+	if rt.dialect != nil && v.isString() {
+		panic(errf(TypeError, "the engine's Jinja does not go through the characters of a text"))
 	}
 	var loop *loopContext
 	if s.loop >= 0 {
@@ -85,29 +79,25 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 	}
 	complete := false // some iteration reached the end of the body
 	for outcome := flow.Entered; ; outcome = flow.Repeated {
-		if err := rt.tick(); err != nil {
-			return f.at(err, s.pos)
-		}
+		f.at(s.pos)
+		rt.tick()
 		rt.traceAt(s.pos)
 		var item Value
 		var ok bool
 		switch {
 		case loop != nil:
-			item, ok, err = loop.next(e)
+			item, ok = loop.next(e)
 		case s.test != nil:
-			item, ok, err = s.filtered(f, &it)
+			item, ok = s.filtered(f, &it)
 		case s.pair:
 			var second Value
 			var pair bool
-			if item, second, ok, pair, err = it.nextPair(e); pair {
+			if item, second, ok, pair = it.nextPair(e); pair {
 				f.slots[s.pairSlots[0]], f.slots[s.pairSlots[1]] = item, second
 				item = Value{}
 			}
 		default:
-			item, ok, err = it.next(e)
-		}
-		if err != nil {
-			return f.at(err, s.pos)
+			item, ok = it.next(e)
 		}
 		if !ok {
 			if rt.coverage != nil && outcome == flow.Entered {
@@ -121,23 +111,16 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 		if s.single >= 0 {
 			f.slots[s.single] = item
 		} else if item.kind != Missing {
-			if err := s.target.assign(f, item); err != nil {
-				return err
-			}
+			s.target.assign(f, item)
 		}
 		if rt.dialect == nil || outcome == flow.Entered {
 			f.enter(s.enter)
 		}
-		if err := f.round(s.code); err != nil {
-			if err == errBreak {
-				break
-			}
-			if err == errContinue {
-				continue
-			}
-			return err
+		if j := f.round(s.code); j == breakJump {
+			break
+		} else if j == noJump {
+			complete = true
 		}
-		complete = true
 	}
 	f.leave(s.leave)
 	if loop != nil && !s.keepsLoop {
@@ -147,12 +130,12 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 	}
 	if !complete && s.otherwise != nil {
 		f.enter(s.elseEnter)
-		if err := s.otherwise.run(f); err != nil {
-			return err
+		if j := s.otherwise.run(f); j != noJump {
+			return j
 		}
 		f.leave(s.elseLeave)
 	}
-	return nil
+	return noJump
 }
 
 // loop returns a new or, where nothing can refer to it later, a used loop variable.
@@ -167,22 +150,17 @@ func (rt *interp) loop(fresh bool) *loopContext {
 
 // filtered returns the next item for which the condition holds. As jinja2's generator it looks no
 // further than asked.
-func (s *forStmt) filtered(f *frame, it *iterator) (Value, bool, error) {
+func (s *forStmt) filtered(f *frame, it *iterator) (Value, bool) {
 	for {
-		item, ok, err := it.next(&f.rt.eval)
-		if !ok || err != nil {
-			return item, false, err
+		item, ok := it.next(&f.rt.eval)
+		if !ok {
+			return item, false
 		}
-		if err := s.testTarget.assign(f, item); err != nil {
-			return item, false, err
-		}
+		s.testTarget.assign(f, item)
 		f.enter(s.testEnter)
-		if err := f.rt.step(s.testSteps); err != nil {
-			return item, false, err
-		}
-		yes, err := f.test(s.test)
-		if yes || err != nil {
-			return item, yes, err
+		f.rt.step(s.testSteps)
+		if f.test(s.test) {
+			return item, true
 		}
 	}
 }
@@ -206,102 +184,92 @@ type loopContext struct {
 	depth0   int
 }
 
-func (l *loopContext) pull(e *eval) (Value, bool, error) {
+func (l *loopContext) pull(e *eval) (Value, bool) {
 	if l.stmt.test != nil && l.size < 0 {
 		return l.stmt.filtered(l.frame, &l.it)
 	}
 	return l.it.next(e)
 }
 
-func (l *loopContext) next(e *eval) (Value, bool, error) {
+func (l *loopContext) next(e *eval) (Value, bool) {
 	item := l.after
 	if l.peeked && item.kind != Missing {
 		l.peeked, l.after = false, Value{}
 	} else {
 		var ok bool
-		var err error
-		if item, ok, err = l.pull(e); !ok || err != nil {
-			return item, false, err
+		if item, ok = l.pull(e); !ok {
+			return item, false
 		}
 		l.peeked = false
 	}
 	l.index0++
 	l.before, l.current = l.current, item
-	return item, true, nil
+	return item, true
 }
 
-func (l *loopContext) peek(e *eval) (Value, error) {
+func (l *loopContext) peek(e *eval) Value {
 	if !l.peeked {
-		item, ok, err := l.pull(e)
-		if err != nil {
-			return item, err
-		}
+		item, ok := l.pull(e)
 		if !ok {
 			item = Value{}
 		}
 		l.after, l.peeked = item, true
 	}
-	return l.after, nil
+	return l.after
 }
 
 // len is the number of items; of an iterator it is found by reading it to its end.
-func (l *loopContext) len(e *eval) (int, error) {
+func (l *loopContext) len(e *eval) int {
 	if l.size >= 0 {
-		return l.size, nil
+		return l.size
 	}
 	if l.stmt.test == nil {
-		n, err := length(e, l.iterable)
+		n, err := attempt(func() int { return length(e, l.iterable) })
 		if err == nil {
 			l.size = n
-			return n, nil
+			return n
 		}
 		if !isClass(err, TypeError) {
-			return 0, err
+			raise(err)
 		}
 	}
 	var rest []Value
 	for {
-		item, ok, err := l.pull(e)
-		if err != nil {
-			return 0, err
-		}
+		item, ok := l.pull(e)
 		if !ok {
 			break
 		}
 		rest = append(rest, item)
 	}
-	var err error
-	if l.it, err = iterate(e, e.list(rest)); err != nil {
-		return 0, err
-	}
+	l.it = iterate(e, e.list(rest))
 	l.size = len(rest) + l.index0 + 1
 	if l.peeked && l.after.kind != Missing {
 		l.size++
 	}
-	return l.size, nil
+	return l.size
 }
 
 func (l *loopContext) typeName() string { return "LoopContext" }
 
 func (l *loopContext) repr() string {
-	n, err := l.len(&l.frame.rt.eval)
+	n, err := tried(l.frame.rt, func() int { return l.len(&l.frame.rt.eval) })
 	if err != nil {
 		return "<LoopContext>"
 	}
 	return "<LoopContext " + strconv.Itoa(l.index0+1) + "/" + strconv.Itoa(n) + ">"
 }
 
-func (l *loopContext) length(e *eval) (int, error) { return l.len(e) }
+func (l *loopContext) length(e *eval) int { return l.len(e) }
 
 // iterate gives the items that are left, each with the loop, and uses them up.
-func (l *loopContext) iterate(*eval) (iterator, error) {
-	return iterateFunc(func(e *eval) (Value, bool, error) {
-		item, ok, err := l.next(e)
-		if !ok || err != nil {
-			return Value{}, false, err
+func (l *loopContext) iterate(*eval) iterator {
+	return iterateFunc(func(e *eval) (Value, bool) {
+		item, ok := l.next(e)
+		if !ok {
+			return Value{}, false
 		}
-		return e.pair(item, Value{kind: Object, ref: ptr(&l.self)}), true, nil
-	}), nil
+		return e.pair(item, Value{kind: Object, ref: ptr(&l.self)}), true
+	})
 }
 
 // loopField is a field of loop.
@@ -329,45 +297,43 @@ var loopFields = map[string]loopField{
 	"nextitem": loopNextitem,
 }
 
-func (l *loopContext) field(e *eval, field loopField) (Value, error) {
+func (l *loopContext) field(e *eval, field loopField) Value {
 	switch field {
 	case loopIndex:
-		return e.computed(intValue(l.index0 + 1)), nil
+		return e.computed(intValue(l.index0 + 1))
 	case loopIndex0:
-		return e.computed(intValue(l.index0)), nil
+		return e.computed(intValue(l.index0))
 	case loopFirst:
-		return e.computed(boolValue(l.index0 == 0)), nil
+		return e.computed(boolValue(l.index0 == 0))
 	case loopDepth:
-		return e.computed(intValue(l.depth0 + 1)), nil
+		return e.computed(intValue(l.depth0 + 1))
 	case loopDepth0:
-		return e.computed(intValue(l.depth0)), nil
+		return e.computed(intValue(l.depth0))
 	case loopPrevitem:
 		if l.index0 == 0 {
-			return undefinedHint("there is no previous item"), nil
+			return undefinedHint("there is no previous item")
 		}
 		e.traceRead(l.before)
-		return l.before, nil
+		return l.before
 	case loopLast, loopNextitem:
-		next, err := l.peek(e)
+		next := l.peek(e)
 		switch {
-		case err != nil:
-			return next, err
 		case field == loopLast:
-			return e.computed(boolValue(next.kind == Missing)), nil
+			return e.computed(boolValue(next.kind == Missing))
 		case next.kind == Missing:
-			return undefinedHint("there is no next item"), nil
+			return undefinedHint("there is no next item")
 		}
 		e.traceRead(next)
-		return next, nil
+		return next
 	}
-	n, err := l.len(e)
+	n := l.len(e)
 	switch field {
 	case loopRevindex:
 		n -= l.index0
 	case loopRevindex0:
 		n -= l.index0 + 1
 	}
-	return e.computed(intValue(n)), err
+	return e.computed(intValue(n))
 }
 
 func (l *loopContext) attr(e *eval, name string) (Value, bool) {
@@ -382,11 +348,19 @@ func (l *loopContext) attr(e *eval, name string) (Value, bool) {
 	if !ok {
 		return Value{}, false
 	}
-	v, err := l.field(e, field)
+	v, err := tried(l.frame.rt, func() Value { return l.field(e, field) })
 	if err != nil {
 		return undefinedHint(err.Error()), true
 	}
 	return v, true
+}
+
+// tried is attempt for what runs code of the template, which may be left in the middle.
+func tried[T any](rt *interp, f func() T) (T, error) {
+	args, kwargs, depth, at := len(rt.args), len(rt.kwargs), rt.depth, rt.pos
+	v, err := attempt(f)
+	rt.args, rt.kwargs, rt.depth, rt.pos = rt.args[:args], rt.kwargs[:kwargs], depth, at
+	return v, err
 }
 
 // loopExpr is loop.field, looked up when compiled.
@@ -396,17 +370,17 @@ type loopExpr struct {
 	pos   syntax.Pos
 }
 
-func (x *loopExpr) eval(f *frame) (Value, error) {
+func (x *loopExpr) eval(f *frame) Value {
+	f.at(x.pos)
 	v := x.ref.get(f)
 	if v.kind != Object {
-		return Value{}, f.at(undefinedError(undefinedName("loop")), x.pos)
+		panic(undefinedError(undefinedName("loop")))
 	}
 	l, ok := v.object().(*loopContext)
 	if !ok {
-		return Value{}, f.at(undefinedError(undefinedName("loop")), x.pos)
+		panic(undefinedError(undefinedName("loop")))
 	}
-	v, err := l.field(&f.rt.eval, x.field)
-	return v, f.at(err, x.pos)
+	return l.field(&f.rt.eval, x.field)
 }
 
 var loopCycle = &builtin{name: "cycle", varargs: true, run: func(c *call) Value {
@@ -419,7 +393,7 @@ var loopCycle = &builtin{name: "cycle", varargs: true, run: func(c *call) Value 
 var loopChanged = &builtin{name: "changed", varargs: true, run: func(c *call) Value {
 	l := c.recv.object().(*loopContext)
 	now := c.tuple(append([]Value(nil), c.args...)...)
-	if l.changed.kind != Missing && must(equal(c.eval, l.changed, now)) {
+	if l.changed.kind != Missing && equal(c.eval, l.changed, now) {
 		return boolValue(false)
 	}
 	l.changed = now
@@ -427,7 +401,7 @@ var loopChanged = &builtin{name: "changed", varargs: true, run: func(c *call) Va
 }}
 
 // call implements callable: loop(items) runs a recursive loop over items.
-func (l *loopContext) call(c *call) (Value, error) {
+func (l *loopContext) call(c *call) Value {
 	var items Value
 	switch {
 	case len(c.args) == 1 && len(c.kwargs) == 0:
@@ -435,15 +409,15 @@ func (l *loopContext) call(c *call) (Value, error) {
 	case len(c.args) == 0 && len(c.kwargs) == 1 && c.kwargs[0].name == "iterable":
 		items = c.kwargs[0].value
 	default:
-		return Value{}, errf(TypeError, "LoopContext.__call__() takes one argument: 'iterable'")
+		panic(errf(TypeError, "LoopContext.__call__() takes one argument: 'iterable'"))
 	}
 	if l.outer == nil {
-		return Value{}, errf(TypeError, "The loop must have the 'recursive' marker to be "+
-			"called recursively.")
+		panic(errf(TypeError, "The loop must have the 'recursive' marker to be "+
+			"called recursively."))
 	}
 	rt := l.frame.rt
-	v, err := l.outer.capture(body{recurseStmt{l, items}})
-	return rt.markup(v), err
+	v, _ := l.outer.capture(body{recurseStmt{l, items}})
+	return rt.markup(v)
 }
 
 // recurseStmt is one more level of a recursive loop, as a statement.
@@ -452,6 +426,6 @@ type recurseStmt struct {
 	items Value
 }
 
-func (s recurseStmt) exec(f *frame) error {
+func (s recurseStmt) exec(f *frame) jump {
 	return f.recurse(s.loop.stmt, s.items, s.loop.depth0+1)
 }

@@ -75,29 +75,22 @@ func (m *macro) attr(e *eval, name string) (Value, bool) {
 }
 
 // call implements callable.
-func (m *macro) call(c *call) (Value, error) { return m.run(c.args, c.kwargs) }
+func (m *macro) call(c *call) Value { return m.run(c.args, c.kwargs) }
 
 // run calls the macro and returns its text.
-func (m *macro) run(args []Value, kwargs []kwarg) (Value, error) {
+func (m *macro) run(args []Value, kwargs []kwarg) Value {
 	rt := m.up.rt
-	f, err := m.bind(args, kwargs)
-	if err != nil {
-		return Value{}, err
-	}
-	v, err := f.capture(m.proto.code)
+	f := m.bind(args, kwargs)
+	v, _ := f.capture(m.proto.code)
 	m.done(f)
-	return rt.markup(v), err
+	return rt.markup(v)
 }
 
 // write calls the macro and writes its result.
-func (m *macro) write(args []Value, kwargs []kwarg) error {
-	f, err := m.bind(args, kwargs)
-	if err != nil {
-		return err
-	}
-	err = m.proto.code.run(f)
+func (m *macro) write(args []Value, kwargs []kwarg) {
+	f := m.bind(args, kwargs)
+	m.proto.code.run(f)
 	m.done(f)
-	return err
 }
 
 func (m *macro) done(f *frame) {
@@ -106,14 +99,10 @@ func (m *macro) done(f *frame) {
 }
 
 // bind starts an activation: arguments become variables as Macro.__call__ of jinja2 has it.
-func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
+func (m *macro) bind(args []Value, kwargs []kwarg) *frame {
 	p, rt := m.proto, m.up.rt
-	if err := rt.step(1 + p.steps); err != nil {
-		return nil, err
-	}
-	if err := rt.tick(); err != nil {
-		return nil, err
-	}
+	rt.step(1 + p.steps)
+	rt.tick()
 	f := rt.frame(p.routine, m.up)
 	used := 0 // keyword arguments that are parameters
 	take := func(name string) (Value, bool) {
@@ -165,32 +154,27 @@ func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
 	} else if used < len(kwargs) {
 		for _, k := range kwargs {
 			if k.name == "caller" && !isParam(k.name) {
-				return nil, errf(TypeError, "macro %s was invoked with two values for the "+
-					"special caller argument. This is most likely a bug.", m.quoted())
+				panic(errf(TypeError, "macro %s was invoked with two values for the "+
+					"special caller argument. This is most likely a bug.", m.quoted()))
 			}
 		}
 		for _, k := range kwargs {
 			if !isParam(k.name) {
-				return nil, errf(TypeError, "macro %s takes no "+
-					"keyword argument %s", m.quoted(), pyQuote(k.name))
+				panic(errf(TypeError, "macro %s takes no "+
+					"keyword argument %s", m.quoted(), pyQuote(k.name)))
 			}
 		}
 	}
 	if p.varargs >= 0 {
 		f.slots[p.varargs] = f.rt.tuple(append([]Value(nil), args[n:]...)...)
 	} else if len(args) > n {
-		return nil, errf(TypeError, "macro %s takes not more "+
-			"than %d argument(s)", m.quoted(), len(p.params))
+		panic(errf(TypeError, "macro %s takes not more "+
+			"than %d argument(s)", m.quoted(), len(p.params)))
 	}
-	if err := rt.enter(); err != nil {
-		return nil, err
-	}
+	rt.enter()
 	f.enter(p.enter)
 	if rt.dialect != nil {
-		if err := p.number(f, len(args)+len(kwargs)); err != nil {
-			rt.leave()
-			return nil, err
-		}
+		p.number(f, len(args)+len(kwargs))
 	}
 	for i := range p.params {
 		param := &p.params[i]
@@ -202,13 +186,9 @@ func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
 				" was not provided")
 			continue
 		}
-		v, err := param.def.eval(f)
-		if err != nil {
-			return nil, err
-		}
-		f.slots[param.slot] = v
+		f.slots[param.slot] = param.def.eval(f)
 	}
-	return f, nil
+	return f
 }
 
 func (m *macro) quoted() string {
@@ -233,7 +213,10 @@ type macroStmt struct {
 	target target
 }
 
-func (s *macroStmt) exec(f *frame) error { return s.target.assign(f, newMacro(s.proto, f)) }
+func (s *macroStmt) exec(f *frame) jump {
+	s.target.assign(f, newMacro(s.proto, f))
+	return noJump
+}
 
 // callBlockStmt is {% call %}.
 type callBlockStmt struct {
@@ -242,13 +225,10 @@ type callBlockStmt struct {
 	pos   syntax.Pos
 }
 
-func (s *callBlockStmt) exec(f *frame) error {
+func (s *callBlockStmt) exec(f *frame) jump {
 	caller := newMacro(s.proto, f)
-	v, err := s.call.run(f, false, &caller)
-	if err != nil {
-		return err
-	}
-	return f.writeText(v, s.pos)
+	f.writeText(s.call.run(f, false, &caller), s.pos)
+	return noJump
 }
 
 // generationStmt is {% generation %}: jinja2 makes its body a call block that is called at once.
@@ -257,7 +237,9 @@ type generationStmt struct {
 	pos   syntax.Pos
 }
 
-func (s *generationStmt) exec(f *frame) error {
+func (s *generationStmt) exec(f *frame) jump {
 	m := macro{proto: s.proto, up: f}
-	return f.at(m.write(nil, nil), s.pos)
+	f.at(s.pos)
+	m.write(nil, nil)
+	return noJump
 }

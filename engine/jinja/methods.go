@@ -80,7 +80,7 @@ var listMethods = []entryOf{
 	{"count", "/ value", func(c *call) Value { return countItems(c, c.recv.items()) }},
 	{"index", "/ value start? stop?", func(c *call) Value { return indexOfItem(c, c.recv.items()) }},
 	{"copy", "", func(c *call) Value {
-		return c.list(must(collectOwn(c.eval, c.recv)))
+		return c.list(collectOwn(c.eval, c.recv))
 	}},
 	{"pop", "!! / index?", listPop},
 	{"clear", "!!", func(c *call) Value {
@@ -94,20 +94,21 @@ var listMethods = []entryOf{
 		return noneValue()
 	}},
 	{"extend", "! / iterable", func(c *call) Value {
-		items := must(collectOwn(c.eval, c.args[0]))
+		items := collectOwn(c.eval, c.args[0])
 		l := c.recv.seq()
 		l.items = append(l.all(), items...)
 		return noneValue()
 	}},
 	{"insert", "! / index object", func(c *call) Value {
-		i := must(toInt(c.args[0]))
+		i := toInt(c.args[0])
 		l := c.recv.seq()
 		n := len(l.all())
 		if i < 0 {
 			i = max(i+n, 0)
 		}
 		l.items = slices.Insert(l.items, min(i, n), c.args[1])
-		return must(noneValue(), c.step(n/moveItems))
+		c.step(n / moveItems)
+		return noneValue()
 	}},
 	{"remove", "! / value", func(c *call) Value {
 		l := c.recv.seq()
@@ -120,15 +121,16 @@ var listMethods = []entryOf{
 	}},
 	{"reverse", "!", func(c *call) Value {
 		slices.Reverse(c.recv.items())
-		return must(noneValue(), c.step(len(c.recv.items())))
+		c.step(len(c.recv.items()))
+		return noneValue()
 	}},
 	{"sort", "! key? reverse?", func(c *call) Value {
 		items := slices.Clone(c.recv.items())
 		key := func(v Value) Value { return v }
 		if f := c.arg(0, noneValue()); !f.isNone() {
-			key = func(v Value) Value { return must(callValue(c.eval, f, []Value{v}, nil)) }
+			key = func(v Value) Value { return callValue(c.eval, f, []Value{v}, nil) }
 		}
-		sortValues(c.eval, items, key, must(toInt(c.arg(1, intValue(0)))) != 0)
+		sortValues(c.eval, items, key, toInt(c.arg(1, intValue(0))) != 0)
 		c.recv.seq().items = items
 		return noneValue()
 	}},
@@ -142,8 +144,8 @@ var tupleMethods = []entryOf{
 // find is the place of a value in items, or -1.
 func find(e *eval, items []Value, v Value) int {
 	for i, item := range items {
-		raise(e.step(1))
-		if same(item, v) || must(equal(e, item, v)) {
+		e.step(1)
+		if same(item, v) || equal(e, item, v) {
 			return i
 		}
 	}
@@ -170,8 +172,7 @@ func indexOfItem(c *call, items []Value) Value {
 				"an __index__ method"))
 		}
 	}
-	from, to, _, err := sliceBounds(c.args[1], c.args[2], Value{}, len(items))
-	raise(err)
+	from, to, _ := sliceBounds(c.args[1], c.args[2], Value{}, len(items))
 	if from < to {
 		if i := find(c.eval, items[from:to], c.args[0]); i >= 0 {
 			return c.computed(intValue(from + i))
@@ -184,7 +185,7 @@ func indexOfItem(c *call, items []Value) Value {
 }
 
 func listPop(c *call) Value {
-	i := must(toInt(c.arg(0, intValue(-1))))
+	i := toInt(c.arg(0, intValue(-1)))
 	l := c.recv.seq()
 	n := len(l.all())
 	if n == 0 {
@@ -205,12 +206,13 @@ func listPop(c *call) Value {
 		l.items = slices.Delete(l.items, i, i+1)
 	}
 	c.traceRead(v)
-	return must(v, c.step((n-i)/moveItems))
+	c.step((n - i) / moveItems)
+	return v
 }
 
 var dictMethods = []entryOf{
 	{"get", "/ key default?", func(c *call) Value {
-		v, ok, err := c.recv.dict().get(c.eval, c.args[0])
+		v, ok := c.recv.dict().get(c.eval, c.args[0])
 		if ok {
 			if c.dialect == nil { // in a dialect it is no look at the value
 				c.traceRead(v)
@@ -220,14 +222,14 @@ var dictMethods = []entryOf{
 		if c.args[0].isString() {
 			c.traceMissing(c.recv, c.args[0].text())
 		}
-		return must(c.arg(1, noneValue()), err)
+		return c.arg(1, noneValue())
 	}},
 	{"items", "", func(c *call) Value { return viewValue(c.eval, c.recv, viewItems) }},
 	{"keys", "", func(c *call) Value { return viewValue(c.eval, c.recv, viewKeys) }},
 	{"values", "", func(c *call) Value { return viewValue(c.eval, c.recv, viewValues) }},
 	{"copy", "", func(c *call) Value {
-		return must(dictValue(c.recv.dict().clone()).withProv(c.recv.prov),
-			c.step(c.recv.dict().len()))
+		c.step(c.recv.dict().len())
+		return dictValue(c.recv.dict().clone()).withProv(c.recv.prov)
 	}},
 	{"fromkeys", "/ iterable value?", dictFromKeys},
 	{"clear", "!", func(c *call) Value {
@@ -236,7 +238,7 @@ var dictMethods = []entryOf{
 	}},
 	{"pop", "! / key default?", func(c *call) Value {
 		d := c.recv.dict()
-		v, ok := must2(d.get(c.eval, c.args[0]))
+		v, ok := d.get(c.eval, c.args[0])
 		if !ok {
 			if c.given(1) {
 				return c.args[1]
@@ -245,7 +247,8 @@ var dictMethods = []entryOf{
 		}
 		d.removeAt(d.find(c.args[0]))
 		c.traceRead(v)
-		return must(v, c.step(d.len()))
+		c.step(d.len())
+		return v
 	}},
 	{"popitem", "!", func(c *call) Value {
 		d := c.recv.dict()
@@ -255,15 +258,17 @@ var dictMethods = []entryOf{
 		}
 		last := d.entries[n-1]
 		d.removeAt(n - 1)
-		return must(c.pair(last.key, last.value), c.step(n))
+		c.step(n)
+		return c.pair(last.key, last.value)
 	}},
 	{"setdefault", "! / key default?", func(c *call) Value {
 		d := c.recv.dict()
-		if v, ok := must2(d.get(c.eval, c.args[0])); ok {
+		if v, ok := d.get(c.eval, c.args[0]); ok {
 			return v
 		}
 		v := c.arg(1, noneValue())
-		return must(v, d.set(c.eval, c.args[0], v))
+		d.set(c.eval, c.args[0], v)
+		return v
 	}},
 	{"update", "! / other? **", func(c *call) Value {
 		updateDict(c, c.recv.dict())
@@ -278,10 +283,10 @@ func viewValue(e *eval, d Value, kind viewKind) Value {
 }
 
 func dictFromKeys(c *call) Value {
-	items := must(collect(c.eval, c.args[0]))
+	items := collect(c.eval, c.args[0])
 	d := c.dict(len(items))
 	for _, key := range items {
-		raise(d.set(c.eval, key, c.arg(1, noneValue())))
+		d.set(c.eval, key, c.arg(1, noneValue()))
 	}
 	return dictValue(d)
 }
@@ -293,13 +298,13 @@ func updateDict(c *call, d *dict) {
 	case Missing:
 	case Dict:
 		for _, e := range src.dict().all() {
-			raise(d.set(c.eval, e.key, e.value))
+			d.set(c.eval, e.key, e.value)
 		}
-		raise(c.step(src.dict().len()))
+		c.step(src.dict().len())
 	default:
 		i := 0
 		for item := range c.each(src) {
-			pair, err := collect(c.eval, item)
+			pair, err := attempt(func() []Value { return collect(c.eval, item) })
 			if isClass(err, TypeError) {
 				panic(errf(TypeError, "cannot convert dictionary update sequence element "+
 					"#%d to a sequence", i))
@@ -308,7 +313,7 @@ func updateDict(c *call, d *dict) {
 				panic(errf(ValueError, "dictionary update sequence element #%d has length "+
 					"%d; 2 is required", i, len(pair)))
 			}
-			raise(d.set(c.eval, pair[0], pair[1]))
+			d.set(c.eval, pair[0], pair[1])
 			i++
 		}
 	}
@@ -322,8 +327,8 @@ var viewMethods = []entryOf{
 		if c.recv.view().kind == viewValues {
 			panic(errf(AttributeError, "'dict_values' object has no attribute 'isdisjoint'"))
 		}
-		for _, item := range must(collect(c.eval, c.args[0])) {
-			if must(contains(c.eval, c.recv, item)) {
+		for _, item := range collect(c.eval, c.args[0]) {
+			if contains(c.eval, c.recv, item) {
 				return boolValue(false)
 			}
 		}
@@ -338,15 +343,15 @@ func isSetView(v Value) bool { return v.kind == View && v.view().kind != viewVal
 // viewDifference is a - b, one of them a dict's keys() or items(), the other any iterable: a set.
 func viewDifference(e *eval, a, b Value) Value {
 	raise(undefinedOperand(a, b))
-	left, right := must(collect(e, a)), must(collect(e, b))
+	left, right := collect(e, a), collect(e, b)
 	gone := e.dict(len(right))
 	for _, v := range right {
-		raise(gone.set(e, v, noneValue()))
+		gone.set(e, v, noneValue())
 	}
 	out := e.dict(len(left))
 	for _, v := range left {
-		if _, ok := must2(gone.get(e, v)); !ok {
-			raise(out.set(e, v, noneValue()))
+		if _, ok := gone.get(e, v); !ok {
+			out.set(e, v, noneValue())
 		}
 	}
 	return objectValue(&set{out, e})
@@ -369,8 +374,8 @@ func (s *set) repr() string {
 }
 
 func (s *set) attr(*eval, string) (Value, bool) { return Value{}, false }
-func (s *set) length(*eval) (int, error)        { return s.d.len(), nil }
-func (s *set) iterate(e *eval) (iterator, error) {
+func (s *set) length(*eval) int                 { return s.d.len() }
+func (s *set) iterate(e *eval) iterator {
 	return iterate(e, viewValue(e, dictValue(s.d), viewKeys))
 }
 
@@ -379,14 +384,14 @@ var rangeMethods = []entryOf{
 	{"stop", ".", func(c *call) Value { return int64Value(c.recv.rng().stop) }},
 	{"step", ".", func(c *call) Value { return int64Value(c.recv.rng().step) }},
 	{"count", "/ value", func(c *call) Value {
-		if must(contains(c.eval, c.recv, c.args[0])) {
+		if contains(c.eval, c.recv, c.args[0]) {
 			return intValue(1)
 		}
 		return intValue(0)
 	}},
 	{"index", "/ value", func(c *call) Value {
 		if v := c.args[0]; v.isNumber() && v.kind != BigInt {
-			f, _ := toFloat(v)
+			f := toFloat(v)
 			if v.kind != Float {
 				if i := c.recv.rng().indexOf(v.int()); i >= 0 {
 					return int64Value(i)
@@ -475,7 +480,7 @@ func floatHex(f float64) string {
 }
 
 func intToBytes(c *call) Value {
-	n := must(toInt(c.arg(0, intValue(1))))
+	n := toInt(c.arg(0, intValue(1)))
 	order := c.arg(1, stringValue("big"))
 	if !order.isString() || order.text() != "big" && order.text() != "little" {
 		panic(errf(ValueError, "byteorder must be either 'little' or 'big'"))
@@ -483,8 +488,8 @@ func intToBytes(c *call) Value {
 	if n < 0 {
 		panic(errf(ValueError, "length argument must be non-negative"))
 	}
-	raise(c.charge(n))
-	signed := must(truth(c.eval, c.args[2]))
+	c.charge(n)
+	signed := truth(c.eval, c.args[2])
 	x := new(big.Int).Set(bigInt(c.recv))
 	if x.Sign() < 0 && !signed {
 		panic(errf(OverflowError, "can't convert negative int to unsigned"))
@@ -511,8 +516,8 @@ func intToBytes(c *call) Value {
 // bytesObject is Python's bytes, which templates can make by encode and to_bytes, and print.
 type bytesObject struct{ data []byte }
 
-func (b *bytesObject) typeName() string          { return "bytes" }
-func (b *bytesObject) length(*eval) (int, error) { return len(b.data), nil }
+func (b *bytesObject) typeName() string { return "bytes" }
+func (b *bytesObject) length(*eval) int { return len(b.data) }
 
 func (b *bytesObject) repr() string {
 	quote := byte('\'')
@@ -535,7 +540,8 @@ func (b *bytesObject) attr(_ *eval, name string) (Value, bool) {
 	case "decode":
 		return functionValue(&function{builtin: &builtin{name: name,
 			params: []string{"encoding", "errors"}, run: func(c *call) Value {
-				return must(stringValue(string(b.data)), c.charge(len(b.data)))
+				c.charge(len(b.data))
+				return stringValue(string(b.data))
 			}}}), true
 	case "hex":
 		return functionValue(&function{builtin: &builtin{name: name,
@@ -544,19 +550,20 @@ func (b *bytesObject) attr(_ *eval, name string) (Value, bool) {
 				for _, d := range b.data {
 					out = append(out, hexDigits[d>>4], hexDigits[d&15])
 				}
-				return must(stringValue(string(out)), c.charge(len(out)))
+				c.charge(len(out))
+				return stringValue(string(out))
 			}}}), true
 	}
 	return Value{}, false
 }
 
-func (b *bytesObject) iterate(*eval) (iterator, error) {
+func (b *bytesObject) iterate(*eval) iterator {
 	i := 0
-	return iterateFunc(func(*eval) (Value, bool, error) {
+	return iterateFunc(func(*eval) (Value, bool) {
 		if i == len(b.data) {
-			return Value{}, false, nil
+			return Value{}, false
 		}
 		i++
-		return intValue(int(b.data[i-1])), true, nil
-	}), nil
+		return intValue(int(b.data[i-1])), true
+	})
 }

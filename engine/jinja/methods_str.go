@@ -24,7 +24,7 @@ func (c *call) traceArg(i int) {
 // changedText is a method that maps the whole text.
 func changedText(f func(string) string) func(c *call) Value {
 	return func(c *call) Value {
-		raise(c.charge(int(c.recv.num)))
+		c.charge(int(c.recv.num))
 		return derived(c.recv, f(c.recv.text()))
 	}
 }
@@ -111,7 +111,7 @@ var stringMethods = []entryOf{
 	{"split", "sep? maxsplit?", split},
 	{"rsplit", "sep? maxsplit?", rsplit},
 	{"splitlines", "keepends?", func(c *call) Value {
-		return splitLines(c.eval, c.recv, must(toInt(c.arg(0, intValue(0)))) != 0)
+		return splitLines(c.eval, c.recv, toInt(c.arg(0, intValue(0))) != 0)
 	}},
 	{"partition", "/ sep", func(c *call) Value { return partition(c, strings.Index) }},
 	{"rpartition", "/ sep", func(c *call) Value { return partition(c, strings.LastIndex) }},
@@ -119,19 +119,15 @@ var stringMethods = []entryOf{
 		for i := range 2 {
 			c.argText(i)
 		}
-		return replace(c.eval, c.recv, c.args[0], c.args[1], must(toInt(c.arg(2, intValue(-1)))))
+		return replace(c.eval, c.recv, c.args[0], c.args[1], toInt(c.arg(2, intValue(-1))))
 	}},
 	{"join", "/ iterable", func(c *call) Value {
 		b := c.builder(64)
-		it, err := iterate(c.eval, c.args[0])
-		if err != nil {
+		if !isIterable(c.eval, c.args[0]) {
 			panic(errf(TypeError, "can only join an iterable"))
 		}
-		for i := 0; ; i++ {
-			item, ok := must2(it.next(c.eval))
-			if !ok {
-				return b.value()
-			}
+		i := 0
+		for item := range c.each(c.args[0]) {
 			if !item.isString() {
 				panic(errf(TypeError, "sequence item %d: expected str "+
 					"instance, %s found", i, typeName(item)))
@@ -141,8 +137,10 @@ var stringMethods = []entryOf{
 				b.str(c.recv)
 			}
 			b.str(item)
-			raise(c.charge(len(b.buf) - size))
+			c.charge(len(b.buf) - size)
+			i++
 		}
+		return b.value()
 	}},
 	{"center", "/ width fillchar?", func(c *call) Value {
 		return pad(c, func(n, width int) int { return n/2 + n&width&1 })
@@ -150,12 +148,12 @@ var stringMethods = []entryOf{
 	{"ljust", "/ width fillchar?", func(c *call) Value { return pad(c, func(n, width int) int { return 0 }) }},
 	{"rjust", "/ width fillchar?", func(c *call) Value { return pad(c, func(n, width int) int { return n }) }},
 	{"zfill", "/ width", func(c *call) Value {
-		width := must(toInt(c.args[0]))
+		width := toInt(c.args[0])
 		n := width - runeCount(c.recv.text())
 		if n <= 0 {
 			return c.recv
 		}
-		raise(c.charge(n + int(c.recv.num)))
+		c.charge(n + int(c.recv.num))
 		b := c.builder(n + int(c.recv.num))
 		sign := 0
 		if s := c.recv.text(); strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") {
@@ -186,7 +184,8 @@ var stringMethods = []entryOf{
 			panic(errf(UnicodeEncodeError, "'utf-8' codec can't encode characters: "+
 				"surrogates not allowed"))
 		}
-		return must(objectValue(&bytesObject{[]byte(c.recv.text())}), c.charge(int(c.recv.num)))
+		c.charge(int(c.recv.num))
+		return objectValue(&bytesObject{[]byte(c.recv.text())})
 	}},
 	{"format", "* **", func(c *call) Value { return formatBraces(c.eval, c.recv, c.args, c.kwargs, Value{}) }},
 	{"format_map", "/ mapping", func(c *call) Value { return formatBraces(c.eval, c.recv, nil, nil, c.args[0]) }},
@@ -329,8 +328,8 @@ func textRange(s string, start, end Value) (part string, offset int, ok bool) {
 		return s, 0, true
 	}
 	n := runeCount(s)
-	from := must(sliceIndex(start, 0))
-	to := must(sliceIndex(end, n))
+	from := sliceIndex(start, 0)
+	to := sliceIndex(end, n)
 	if from < 0 {
 		from = max(from+n, 0)
 	}
@@ -371,7 +370,7 @@ func search(c *call, find func(s, sub string) int, must bool) Value {
 // splitArgs reads sep and maxsplit. sep is None for white space.
 func splitArgs(c *call) (sep Value, limit int) {
 	sep = c.arg(0, noneValue())
-	if limit = must(toInt(c.arg(1, intValue(-1)))); limit < 0 {
+	if limit = toInt(c.arg(1, intValue(-1))); limit < 0 {
 		limit = maxIndex
 	}
 	if !sep.isNone() {
@@ -399,7 +398,7 @@ func splitValue(e *eval, v, sep Value, limit int) Value {
 	if sep.isString() {
 		cut := sep.text()
 		n := min(strings.Count(s, cut), limit)
-		raise(e.step(n))
+		e.step(n)
 		parts := make([]Value, 0, n+1)
 		at := 0
 		for range n {
@@ -427,7 +426,8 @@ func splitValue(e *eval, v, sep Value, limit int) Value {
 		parts = append(parts, v.substr(at, end))
 		at = end + spaceEnd(s[end:])
 	}
-	return must(e.list(parts), e.step(len(parts)))
+	e.step(len(parts))
+	return e.list(parts)
 }
 
 func rsplit(c *call) Value {
@@ -469,7 +469,8 @@ func rsplit(c *call) Value {
 	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
 		parts[i], parts[j] = parts[j], parts[i]
 	}
-	return must(c.list(parts), c.step(len(parts)))
+	c.step(len(parts))
+	return c.list(parts)
 }
 
 // lineEnd returns the extent [i:j] of the first line end at or after at, or the end of s twice.
@@ -502,7 +503,8 @@ func splitLines(e *eval, v Value, keep bool) Value {
 		lines = append(lines, v.substr(at, i))
 		at = j
 	}
-	return must(e.list(lines), e.step(len(lines)))
+	e.step(len(lines))
+	return e.list(lines)
 }
 
 func partition(c *call, find func(s, sub string) int) Value {
@@ -539,8 +541,8 @@ func replace(e *eval, v, old, new Value, limit int) Value {
 	if n == 0 {
 		return v
 	}
-	raise(e.charge(len(s)))
-	raise(e.chargeProduct(n, int(new.num)))
+	e.charge(len(s))
+	e.chargeProduct(n, int(new.num))
 	if !e.origins {
 		return stringValue(strings.Replace(s, cut, new.text(), n))
 	}
@@ -564,7 +566,7 @@ func replace(e *eval, v, old, new Value, limit int) Value {
 
 // pad is center, ljust and rjust; left describes how many of n fill characters go before the text.
 func pad(c *call, left func(n, width int) int) Value {
-	width := must(toInt(c.args[0]))
+	width := toInt(c.args[0])
 	fill := c.arg(1, stringValue(" "))
 	if !fill.isString() {
 		panic(errf(TypeError, "The fill character must be a unicode "+
@@ -577,7 +579,7 @@ func pad(c *call, left func(n, width int) int) Value {
 	if n <= 0 {
 		return c.recv
 	}
-	raise(c.chargeProduct(n, int(fill.num)))
+	c.chargeProduct(n, int(fill.num))
 	b := c.builder(n*int(fill.num) + int(c.recv.num))
 	before := left(n, width)
 	b.lit(strings.Repeat(fill.text(), before))
@@ -587,7 +589,7 @@ func pad(c *call, left func(n, width int) int) Value {
 }
 
 func expandTabs(c *call) Value {
-	size := must(toInt(c.arg(0, intValue(8))))
+	size := toInt(c.arg(0, intValue(8)))
 	s := c.recv.text()
 	b := c.builder(len(s))
 	col, from := 0, 0
@@ -600,7 +602,7 @@ func expandTabs(c *call) Value {
 			if size > 0 {
 				pad := size - col%size
 				col += pad
-				raise(c.charge(pad))
+				c.charge(pad)
 				b.lit(strings.Repeat(" ", pad))
 			}
 		case '\n', '\r':
@@ -611,7 +613,8 @@ func expandTabs(c *call) Value {
 		i += n
 	}
 	b.sub(c.recv, from, len(s))
-	return must(b.value(), c.charge(len(s)))
+	c.charge(len(s))
+	return b.value()
 }
 
 // translate maps code points through a table: to a code point, to a string, or, with None, to
@@ -619,10 +622,10 @@ func expandTabs(c *call) Value {
 func translate(c *call) Value {
 	b := c.builder(int(c.recv.num))
 	s := c.recv.text()
-	raise(c.step(len(s) / 16))
+	c.step(len(s) / 16)
 	for i := 0; i < len(s); {
 		r, n := decodeRune(s[i:])
-		to, ok := must2(subscript(c.eval, c.args[0], intValue(int(r))))
+		to, ok := subscript(c.eval, c.args[0], intValue(int(r)))
 		if k := c.args[0].kind; k != Dict && !c.args[0].isSeq() && !c.args[0].isString() {
 			panic(errf(TypeError, "'%s' object is not subscriptable", typeName(c.args[0])))
 		}
@@ -639,7 +642,7 @@ func translate(c *call) Value {
 		case !to.isNone():
 			panic(errf(TypeError, "character mapping must return integer, None or str"))
 		}
-		raise(c.charge(len(b.buf) - size))
+		c.charge(len(b.buf) - size)
 		i += n
 	}
 	return b.value()
@@ -668,9 +671,10 @@ func makeTranslation(c *call) Value {
 				panic(errf(TypeError, "keys in translate table must be "+
 					"strings or integers"))
 			}
-			raise(out.set(c.eval, key, e.value))
+			out.set(c.eval, key, e.value)
 		}
-		return must(dictValue(out), c.step(out.len()))
+		c.step(out.len())
+		return dictValue(out)
 	}
 	from := c.argText(0)
 	to := c.argText(1)
@@ -678,16 +682,17 @@ func makeTranslation(c *call) Value {
 		panic(errf(ValueError, "the first two maketrans arguments must have equal length"))
 	}
 	for from != "" {
-		raise(out.set(c.eval, code(from), code(to)))
+		out.set(c.eval, code(from), code(to))
 		from, to = from[runeSize(from):], to[runeSize(to):]
 	}
 	if c.given(2) {
 		none := c.argText(2)
 		for ; none != ""; none = none[runeSize(none):] {
-			raise(out.set(c.eval, code(none), noneValue()))
+			out.set(c.eval, code(none), noneValue())
 		}
 	}
-	return must(dictValue(out), c.step(out.len()))
+	c.step(out.len())
+	return dictValue(out)
 }
 
 // markupMethods derives Markup's methods from those of str, as markupsafe 2.1 does: some escape
@@ -704,7 +709,7 @@ func markupMethods(base map[string]*builtin) map[string]*builtin {
 			derived.run = func(c *call) Value {
 				for i, a := range c.args {
 					if a.isString() {
-						c.args[i] = must(escape(c.eval, a))
+						c.args[i] = escape(c.eval, a)
 					}
 				}
 				return asMarkup(b.run(c))
@@ -713,9 +718,9 @@ func markupMethods(base map[string]*builtin) map[string]*builtin {
 			derived.run = func(c *call) Value { return asMarkup(b.run(c)) }
 		case "join":
 			derived.run = func(c *call) Value {
-				items := must(collectOwn(c.eval, c.args[0]))
+				items := collectOwn(c.eval, c.args[0])
 				for i := range items {
-					items[i] = must(escape(c.eval, items[i]))
+					items[i] = escape(c.eval, items[i])
 				}
 				c.args[0] = c.list(items)
 				return asMarkup(b.run(c))
@@ -730,7 +735,7 @@ func markupMethods(base map[string]*builtin) map[string]*builtin {
 	for _, t := range []entryOf{
 		{"unescape", "", func(c *call) Value { return unescapeValue(c.eval, c.recv) }},
 		{"striptags", "", func(c *call) Value { return stripTags(c.eval, c.recv) }},
-		{"escape", "/ s", func(c *call) Value { return must(escape(c.eval, c.args[0])) }},
+		{"escape", "/ s", func(c *call) Value { return escape(c.eval, c.args[0]) }},
 	} {
 		m[t.name] = t.builtin()
 	}

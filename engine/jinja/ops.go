@@ -35,91 +35,75 @@ func badOperands(op string, a, b Value) error {
 }
 
 // add is Python's a + b.
-func add(e *eval, a, b Value) (Value, error) {
+func add(e *eval, a, b Value) Value {
 	switch {
 	case a.kind == String && b.kind == String:
-		if err := e.charge(int(a.num + b.num)); err != nil {
-			return Value{}, err
-		}
-		return concat2(e, a, b), nil
+		e.charge(int(a.num + b.num))
+		return concat2(e, a, b)
 	case a.isString() && b.isString(): // at least one is markup, so both become it
-		x, err := escape(e, a)
-		if err != nil {
-			return Value{}, err
-		}
-		y, err := escape(e, b)
-		if err != nil {
-			return Value{}, err
-		}
-		if err := e.charge(int(x.num + y.num)); err != nil {
-			return Value{}, err
-		}
-		return concat2(e, x, y), nil
+		x := escape(e, a)
+		y := escape(e, b)
+		e.charge(int(x.num + y.num))
+		return concat2(e, x, y)
 	case a.kind == Int && b.kind == Int:
 		x, y := a.int(), b.int()
 		if sum := x + y; (sum > x) == (y > 0) {
-			return e.computed(int64Value(sum)), nil
+			return e.computed(int64Value(sum))
 		}
 	case a.kind == b.kind && a.isSeq():
 		x, y := a.items(), b.items()
-		if err := e.step(len(x) + len(y)); err != nil {
-			return Value{}, err
-		}
+		e.step(len(x) + len(y))
 		items := make([]Value, 0, len(x)+len(y))
-		return e.seq(append(append(items, x...), y...)).value(a.kind), nil
+		return e.seq(append(append(items, x...), y...)).value(a.kind)
 	}
 	if e.dialect != nil && (a.isString() || b.isString()) {
 		return concat(e, []Value{a, b})
 	}
 	if !a.isNumber() || !b.isNumber() {
-		if err := undefinedOperand(a, b); err != nil {
-			return Value{}, err
-		}
+		raise(undefinedOperand(a, b))
 		if a.isString() {
-			return Value{}, errf(TypeError, "can only concatenate str "+
-				"(not \"%s\") to str", typeName(b))
+			panic(errf(TypeError, "can only concatenate str "+
+				"(not \"%s\") to str", typeName(b)))
 		}
 		if a.isSeq() {
-			return Value{}, errf(TypeError, "can only concatenate %s "+
-				"(not \"%s\") to %s", typeName(a), typeName(b), typeName(a))
+			panic(errf(TypeError, "can only concatenate %s "+
+				"(not \"%s\") to %s", typeName(a), typeName(b), typeName(a)))
 		}
 	}
 	return arithmetic(e, "+", a, b)
 }
 
 // sub is Python's a - b.
-func sub(e *eval, a, b Value) (Value, error) {
+func sub(e *eval, a, b Value) Value {
 	if a.kind == Int && b.kind == Int {
 		x, y := a.int(), b.int()
 		if diff := x - y; (diff < x) == (y > 0) {
-			return e.computed(int64Value(diff)), nil
+			return e.computed(int64Value(diff))
 		}
 	}
 	if isSetView(a) || isSetView(b) && isIterable(e, a) {
-		return attempt(func() Value { return viewDifference(e, a, b) })
+		return viewDifference(e, a, b)
 	}
 	return arithmetic(e, "-", a, b)
 }
 
 // mul is Python's a * b.
-func mul(e *eval, a, b Value) (Value, error) {
+func mul(e *eval, a, b Value) Value {
 	switch {
 	case a.kind == Int && b.kind == Int:
 		x, y := a.int(), b.int()
 		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
 		if hi == 0 && lo <= math.MaxInt64 {
-			return e.computed(int64Value(x * y)), nil
+			return e.computed(int64Value(x * y))
 		}
 	case (a.isString() || a.isSeq()) && b.isInteger():
 		return repeat(e, a, b)
 	case (b.isString() || b.isSeq()) && a.isInteger():
 		return repeat(e, b, a)
 	case a.isString() || a.isSeq():
-		if err := undefinedOperand(a, b); err != nil {
-			return Value{}, err
-		}
-		return Value{}, errf(TypeError, "can't multiply sequence by "+
-			"non-int of type '%s'", typeName(b))
+		raise(undefinedOperand(a, b))
+		panic(errf(TypeError, "can't multiply sequence by "+
+			"non-int of type '%s'", typeName(b)))
 	}
 	return arithmetic(e, "*", a, b)
 }
@@ -132,18 +116,16 @@ func magnitude(i int64) uint64 {
 }
 
 // repeat is a sequence times a number.
-func repeat(e *eval, v, times Value) (Value, error) {
+func repeat(e *eval, v, times Value) Value {
 	if times.kind == BigInt {
-		return Value{}, errf(OverflowError, "cannot fit 'int' into an index-sized integer")
+		panic(errf(OverflowError, "cannot fit 'int' into an index-sized integer"))
 	}
 	n := int(max(times.int(), 0))
 	if v.isString() {
 		if n == 1 {
-			return v, nil
+			return v
 		}
-		if err := e.chargeProduct(n, int(v.num)); err != nil {
-			return Value{}, err
-		}
+		e.chargeProduct(n, int(v.num))
 		if v.num == 0 {
 			n = 0
 		}
@@ -156,96 +138,87 @@ func repeat(e *eval, v, times Value) (Value, error) {
 			}
 			out.prov = e.prov(b.runs)
 		}
-		return out, nil
+		return out
 	}
 	src := v.items()
 	if len(src) == 0 {
 		n = 0
 	}
-	if err := e.chargeProduct(n, len(src)*int(unsafe.Sizeof(Value{}))); err != nil {
-		return Value{}, err
-	}
+	e.chargeProduct(n, len(src)*int(unsafe.Sizeof(Value{})))
 	items := make([]Value, 0, n*len(src))
 	for range n {
 		items = append(items, src...)
 	}
-	return e.seq(items).value(v.kind), nil
+	return e.seq(items).value(v.kind)
 }
 
 // truediv is Python's a / b.
-func truediv(e *eval, a, b Value) (Value, error) { return arithmetic(e, "/", a, b) }
+func truediv(e *eval, a, b Value) Value { return arithmetic(e, "/", a, b) }
 
 // floordiv is Python's a // b.
-func floordiv(e *eval, a, b Value) (Value, error) { return arithmetic(e, "//", a, b) }
+func floordiv(e *eval, a, b Value) Value { return arithmetic(e, "//", a, b) }
 
 // mod is Python's a % b: the remainder, or printf-style formatting.
-func mod(e *eval, a, b Value) (Value, error) {
+func mod(e *eval, a, b Value) Value {
 	if a.isString() {
-		return attempt(func() Value { return formatPercent(e, a, b) })
+		return formatPercent(e, a, b)
 	}
 	return arithmetic(e, "%", a, b)
 }
 
 // pow is Python's a ** b.
-func pow(e *eval, a, b Value) (Value, error) { return arithmetic(e, "** or pow()", a, b) }
+func pow(e *eval, a, b Value) Value { return arithmetic(e, "** or pow()", a, b) }
 
 // neg is Python's -a.
-func neg(e *eval, a Value) (Value, error) {
+func neg(e *eval, a Value) Value {
 	switch {
 	case a.kind == Float:
-		return e.computed(floatValue(-a.float())), nil
+		return e.computed(floatValue(-a.float()))
 	case a.kind == BigInt || a.kind == Int && a.int() == math.MinInt64:
-		return e.computed(bigValue(new(big.Int).Neg(bigInt(a)))), nil
+		return e.computed(bigValue(new(big.Int).Neg(bigInt(a))))
 	case a.isInteger():
-		return e.computed(int64Value(-a.int())), nil
+		return e.computed(int64Value(-a.int()))
 	}
 	return unary("-", a)
 }
 
 // pos is Python's +a.
-func pos(e *eval, a Value) (Value, error) {
+func pos(e *eval, a Value) Value {
 	switch {
 	case a.kind == Bool:
-		return e.computed(int64Value(a.int())), nil
+		return e.computed(int64Value(a.int()))
 	case a.isNumber():
-		return a, nil
+		return a
 	}
 	return unary("+", a)
 }
 
-func unary(op string, a Value) (Value, error) {
+func unary(op string, a Value) Value {
 	if a.kind == Undefined {
-		return Value{}, undefinedError(a)
+		panic(undefinedError(a))
 	}
-	return Value{}, errf(TypeError, "bad operand type for unary %s: '%s'", op, typeName(a))
+	panic(errf(TypeError, "bad operand type for unary %s: '%s'", op, typeName(a)))
 }
 
 // arithmetic does the operators on numbers of any kind.
-func arithmetic(e *eval, op string, a, b Value) (Value, error) {
+func arithmetic(e *eval, op string, a, b Value) Value {
 	if !a.isNumber() || !b.isNumber() {
-		return Value{}, badOperands(op, a, b)
+		panic(badOperands(op, a, b))
 	}
-	var v Value
-	var err error
 	switch {
 	case a.kind == Float || b.kind == Float:
-		v, err = floatArithmetic(op, a, b)
+		return e.computed(floatArithmetic(op, a, b))
 	case a.kind == BigInt || b.kind == BigInt:
-		v, err = bigArithmetic(e, op, bigInt(a), bigInt(b))
-	default:
-		v, err = intArithmetic(e, op, a.int(), b.int())
+		return e.computed(bigArithmetic(e, op, bigInt(a), bigInt(b)))
 	}
-	if err != nil {
-		return Value{}, err
-	}
-	return e.computed(v), nil
+	return e.computed(intArithmetic(e, op, a.int(), b.int()))
 }
 
-func intArithmetic(e *eval, op string, x, y int64) (Value, error) {
+func intArithmetic(e *eval, op string, x, y int64) Value {
 	switch op {
 	case "/":
 		if y != 0 && magnitude(x) < 1<<53 && magnitude(y) < 1<<53 {
-			return floatValue(float64(x) / float64(y)), nil
+			return floatValue(float64(x) / float64(y))
 		}
 	case "//":
 		if y != 0 && y != -1 {
@@ -253,7 +226,7 @@ func intArithmetic(e *eval, op string, x, y int64) (Value, error) {
 			if x%y != 0 && (x < 0) != (y < 0) {
 				q--
 			}
-			return int64Value(q), nil
+			return int64Value(q)
 		}
 	case "%":
 		if y != 0 && y != -1 {
@@ -261,146 +234,131 @@ func intArithmetic(e *eval, op string, x, y int64) (Value, error) {
 			if r != 0 && (r < 0) != (y < 0) {
 				r += y
 			}
-			return int64Value(r), nil
+			return int64Value(r)
 		}
 	}
 	return bigArithmetic(e, op, big.NewInt(x), big.NewInt(y))
 }
 
-func bigArithmetic(e *eval, op string, x, y *big.Int) (Value, error) {
+func bigArithmetic(e *eval, op string, x, y *big.Int) Value {
 	switch op {
 	case "+", "-":
-		if err := chargeBits(e, max(x.BitLen(), y.BitLen())); err != nil {
-			return Value{}, err
-		}
+		chargeBits(e, max(x.BitLen(), y.BitLen()))
 		if op == "+" {
-			return bigValue(new(big.Int).Add(x, y)), nil
+			return bigValue(new(big.Int).Add(x, y))
 		}
-		return bigValue(new(big.Int).Sub(x, y)), nil
+		return bigValue(new(big.Int).Sub(x, y))
 	case "*":
-		if err := chargeBits(e, x.BitLen()+y.BitLen()); err != nil {
-			return Value{}, err
-		}
-		return bigValue(new(big.Int).Mul(x, y)), nil
+		chargeBits(e, x.BitLen()+y.BitLen())
+		return bigValue(new(big.Int).Mul(x, y))
 	case "** or pow()":
 		return bigPower(e, x, y)
 	}
 	if y.Sign() == 0 {
 		switch op {
 		case "/":
-			return Value{}, errf(ZeroDivisionError, "division by zero")
+			panic(errf(ZeroDivisionError, "division by zero"))
 		case "//":
-			return Value{}, errf(ZeroDivisionError, "integer division or modulo by zero")
+			panic(errf(ZeroDivisionError, "integer division or modulo by zero"))
 		}
-		return Value{}, errf(ZeroDivisionError, "integer modulo by zero")
+		panic(errf(ZeroDivisionError, "integer modulo by zero"))
 	}
 	if op == "/" {
-		if err := chargeBits(e, max(x.BitLen(), y.BitLen())); err != nil {
-			return Value{}, err
-		}
+		chargeBits(e, max(x.BitLen(), y.BitLen()))
 		f, _ := new(big.Rat).SetFrac(x, y).Float64()
 		if math.IsInf(f, 0) {
-			return Value{}, errf(OverflowError, "integer division result too large for a float")
+			panic(errf(OverflowError, "integer division result too large for a float"))
 		}
 		if f == 0 && (x.Sign() < 0) != (y.Sign() < 0) {
 			f = math.Copysign(0, -1)
 		}
-		return floatValue(f), nil
+		return floatValue(f)
 	}
-	if err := chargeBits(e, x.BitLen()); err != nil {
-		return Value{}, err
-	}
+	chargeBits(e, x.BitLen())
 	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
 	if r.Sign() != 0 && r.Sign() != y.Sign() {
 		q.Sub(q, big.NewInt(1))
 		r.Add(r, y)
 	}
 	if op == "//" {
-		return bigValue(q), nil
+		return bigValue(q)
 	}
-	return bigValue(r), nil
+	return bigValue(r)
 }
 
 // chargeBits charges work on an integer of n bits, and refuses too large ones.
-func chargeBits(e *eval, n int) error {
+func chargeBits(e *eval, n int) {
 	if n > maxBits {
-		return errf(LimitError, "an integer of more than %d bits", maxBits)
+		panic(errf(LimitError, "an integer of more than %d bits", maxBits))
 	}
-	return e.step(n / 64)
+	e.step(n / 64)
 }
 
-func bigPower(e *eval, x, y *big.Int) (Value, error) {
+func bigPower(e *eval, x, y *big.Int) Value {
 	if y.Sign() < 0 {
 		if x.Sign() == 0 {
-			return Value{}, errf(ZeroDivisionError, "0.0 cannot be raised to a negative power")
+			panic(errf(ZeroDivisionError, "0.0 cannot be raised to a negative power"))
 		}
 		return floatArithmetic("** or pow()", bigValue(x), bigValue(y))
 	}
 	if x.BitLen() > 1 {
 		if !y.IsInt64() || y.Int64() > maxBits {
-			return Value{}, chargeBits(e, maxBits+1)
+			chargeBits(e, maxBits+1)
+			return Value{}
 		}
-		if err := chargeBits(e, (x.BitLen()-1)*int(y.Int64())); err != nil {
-			return Value{}, err
-		}
+		chargeBits(e, (x.BitLen()-1)*int(y.Int64()))
 	} else if x.Sign() < 0 {
 		y = big.NewInt(int64(y.Bit(0))) // (-1)**y
 	} else {
 		y = big.NewInt(int64(min(y.BitLen(), 1))) // 0**y and 1**y
 	}
-	return bigValue(new(big.Int).Exp(x, y, nil)), nil
+	return bigValue(new(big.Int).Exp(x, y, nil))
 }
 
 // toFloat is Python's float(v) of a number.
-func toFloat(v Value) (float64, error) {
+func toFloat(v Value) float64 {
 	switch v.kind {
 	case Float:
-		return v.float(), nil
+		return v.float()
 	case BigInt:
 		f, _ := new(big.Float).SetInt(v.big()).Float64()
 		if math.IsInf(f, 0) {
-			return 0, errf(OverflowError, "int too large to convert to float")
+			panic(errf(OverflowError, "int too large to convert to float"))
 		}
-		return f, nil
+		return f
 	}
-	return float64(v.int()), nil
+	return float64(v.int())
 }
 
-func floatArithmetic(op string, a, b Value) (Value, error) {
-	x, err := toFloat(a)
-	if err != nil {
-		return Value{}, err
-	}
-	y, err := toFloat(b)
-	if err != nil {
-		return Value{}, err
-	}
+func floatArithmetic(op string, a, b Value) Value {
+	x := toFloat(a)
+	y := toFloat(b)
 	switch op {
 	case "+":
-		return floatValue(x + y), nil
+		return floatValue(x + y)
 	case "-":
-		return floatValue(x - y), nil
+		return floatValue(x - y)
 	case "*":
-		return floatValue(x * y), nil
+		return floatValue(x * y)
 	case "** or pow()":
 		return floatPower(x, y)
 	}
 	if y == 0 {
 		switch op {
 		case "/":
-			return Value{}, errf(ZeroDivisionError, "float division by zero")
+			panic(errf(ZeroDivisionError, "float division by zero"))
 		case "//":
-			return Value{}, errf(ZeroDivisionError, "float floor division by zero")
+			panic(errf(ZeroDivisionError, "float floor division by zero"))
 		}
-		return Value{}, errf(ZeroDivisionError, "float modulo")
+		panic(errf(ZeroDivisionError, "float modulo"))
 	}
 	switch op {
 	case "/":
-		return floatValue(x / y), nil
+		return floatValue(x / y)
 	case "%":
-		return floatValue(floatMod(x, y)), nil
+		return floatValue(floatMod(x, y))
 	}
-	return floatValue(floatFloor(x, y)), nil
+	return floatValue(floatFloor(x, y))
 }
 
 // floatMod is CPython's float remainder: its sign is the divisor's.
@@ -432,22 +390,22 @@ func floatFloor(x, y float64) float64 {
 	return floor
 }
 
-func floatPower(x, y float64) (Value, error) {
+func floatPower(x, y float64) Value {
 	if x == 0 && y < 0 {
-		return Value{}, errf(ZeroDivisionError, "0.0 cannot be raised to a negative power")
+		panic(errf(ZeroDivisionError, "0.0 cannot be raised to a negative power"))
 	}
 	if x < 0 && !math.IsInf(x, 0) && !math.IsInf(y, 0) && y != math.Trunc(y) {
-		return Value{}, errf(ValueError, "a negative number raised to a fraction is complex, "+
-			"which templates here do not have")
+		panic(errf(ValueError, "a negative number raised to a fraction is complex, "+
+			"which templates here do not have"))
 	}
 	f := math.Pow(x, y)
 	if math.IsInf(f, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
-		return Value{}, errf(OverflowError, "(34, 'Numerical result out of range')")
+		panic(errf(OverflowError, "(34, 'Numerical result out of range')"))
 	}
 	if f != 0 && !math.IsInf(f, 0) && !math.IsNaN(f) && x != 1 && x != -1 {
 		f = math.Copysign(exactPower(math.Abs(x), y), f)
 	}
-	return floatValue(f), nil
+	return floatValue(f)
 }
 
 // powerBits is the precision of exactPower's intermediate results: a float's 53 bits, 64 that
@@ -491,7 +449,7 @@ func closeToOne(root *big.Float) bool {
 
 // concat is the ~ operator: the values' texts joined. With autoescape on, markup among them makes
 // the others escaped.
-func concat(e *eval, vals []Value) (Value, error) {
+func concat(e *eval, vals []Value) Value {
 	markup := false
 	if e.autoescape {
 		for _, v := range vals {
@@ -512,51 +470,44 @@ func concat(e *eval, vals []Value) (Value, error) {
 			continue
 		}
 		if markup {
-			var err error
-			if v, err = escape(e, v); err != nil {
-				return Value{}, err
-			}
+			v = escape(e, v)
 		}
-		if err := b.print(e, v); err != nil {
-			return Value{}, err
-		}
+		b.print(e, v)
 	}
-	if err := e.charge(len(b.buf)); err != nil {
-		return Value{}, err
-	}
+	e.charge(len(b.buf))
 	out := b.value()
 	if markup {
 		out.kind = Markup
 	}
-	return out, nil
+	return out
 }
 
 // toInt returns an integer argument; Python's TypeError for anything else.
-func toInt(v Value) (int, error) {
+func toInt(v Value) int {
 	switch v.kind {
 	case Bool, Int:
-		return int(v.int()), nil
+		return int(v.int())
 	case BigInt:
-		return 0, errf(OverflowError, "Python int too large to convert to C ssize_t")
+		panic(errf(OverflowError, "Python int too large to convert to C ssize_t"))
 	}
-	return 0, errf(TypeError, "'%s' object cannot be interpreted as an integer", typeName(v))
+	panic(errf(TypeError, "'%s' object cannot be interpreted as an integer", typeName(v)))
 }
 
 // parseInt is Python's int(text, base): white space and single underscores between digits are
 // allowed, and any Unicode decimal digits.
-func parseInt(s string, base int) (Value, error) {
-	fail := func() (Value, error) {
-		return Value{}, errf(ValueError, "invalid literal for int() "+
-			"with base %d: %s", base, quoteExcerpt(s))
+func parseInt(s string, base int) Value {
+	fail := func() Value {
+		panic(errf(ValueError, "invalid literal for int() "+
+			"with base %d: %s", base, quoteExcerpt(s)))
 	}
 	if base != 0 && (base < 2 || base > 36) {
-		return Value{}, errf(ValueError, "int() base must be >= 2 and <= 36, or 0")
+		panic(errf(ValueError, "int() base must be >= 2 and <= 36, or 0"))
 	}
 	t := trimSpace(s)
 	// with underscores and digits of four bytes, still more than has a value
 	if len(t) > 8*maxDigits {
 		if base != 10 {
-			return Value{}, errf(LimitError, "an integer of more than %d bits", maxBits)
+			panic(errf(LimitError, "an integer of more than %d bits", maxBits))
 		}
 		return fail()
 	}
@@ -590,18 +541,18 @@ func parseInt(s string, base int) (Value, error) {
 				return fail()
 			}
 		}
-		return Value{}, errf(ValueError, "Exceeds the limit (%d digits) for integer string "+
+		panic(errf(ValueError, "Exceeds the limit (%d digits) for integer string "+
 			"conversion: value has %d digits; use sys.set_int_max_str_digits() to "+
-			"increase the limit", maxDigits, len(digits))
+			"increase the limit", maxDigits, len(digits)))
 	}
 	if i, err := strconv.ParseInt(digits, base, 64); err == nil {
 		if negative {
 			i = -i
 		}
-		return int64Value(i), nil
+		return int64Value(i)
 	}
 	if len(digits)*6 > maxBits {
-		return Value{}, errf(LimitError, "an integer of more than %d bits", maxBits)
+		panic(errf(LimitError, "an integer of more than %d bits", maxBits))
 	}
 	n, ok := new(big.Int).SetString(digits, base)
 	if !ok {
@@ -610,42 +561,42 @@ func parseInt(s string, base int) (Value, error) {
 	if negative {
 		n.Neg(n)
 	}
-	return bigValue(n), nil
+	return bigValue(n)
 }
 
 // maxDigits is CPython's limit for conversions between integers and decimal text.
 const maxDigits = 4300
 
 // parseFloat is Python's float(text).
-func parseFloat(s string) (float64, error) {
+func parseFloat(s string) float64 {
 	t := asciiDigits(trimSpace(s))
 	fail := errf(ValueError, "could not convert string to float: %s", quoteExcerpt(s))
 	body := strings.TrimLeft(t, "+-")
 	if len(t)-len(body) > 1 {
-		return 0, fail
+		panic(fail)
 	}
 	switch strings.ToLower(body) {
 	case "inf", "infinity", "nan":
 		f, _ := strconv.ParseFloat(t, 64)
-		return f, nil
+		return f
 	}
 	if body == "" || strings.ContainsAny(body, "xXpPiInN") {
-		return 0, fail
+		panic(fail)
 	}
 	if strings.Contains(body, "_") { // only between digits
 		for i := range len(body) {
 			if body[i] == '_' &&
 				(i == 0 || i == len(body)-1 || !isDigit(body[i-1]) || !isDigit(body[i+1])) {
-				return 0, fail
+				panic(fail)
 			}
 		}
 		t = strings.ReplaceAll(t, "_", "")
 	}
 	f, err := strconv.ParseFloat(t, 64)
 	if err != nil && !math.IsInf(f, 0) {
-		return 0, fail
+		panic(fail)
 	}
-	return f, nil
+	return f
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -28,11 +28,11 @@ func filterPprint(c *call) Value {
 
 // oneLine is repr with the keys of dicts sorted.
 func (p *printer) oneLine(v Value) string {
-	return must(repr(p.e, p.sorted(v))).text()
+	return repr(p.e, p.sorted(v)).text()
 }
 
 func (p *printer) sorted(v Value) Value {
-	raise(p.e.enter())
+	p.e.enter()
 	defer p.e.leave()
 	switch v.kind {
 	case List, Tuple:
@@ -40,13 +40,15 @@ func (p *printer) sorted(v Value) Value {
 		for i := range items {
 			items[i] = p.sorted(items[i])
 		}
-		return must(p.e.seq(items).value(v.kind), p.e.step(len(items)))
+		p.e.step(len(items))
+		return p.e.seq(items).value(v.kind)
 	case Dict:
 		entries := p.entries(v.dict())
 		for i := range entries {
 			entries[i].value = p.sorted(entries[i].value)
 		}
-		return must(dictValue(&dict{entries: entries}), p.e.step(len(entries)))
+		p.e.step(len(entries))
+		return dictValue(&dict{entries: entries})
 	}
 	return v
 }
@@ -55,12 +57,15 @@ func (p *printer) sorted(v Value) Value {
 func (p *printer) entries(d *dict) []entry {
 	entries := slices.Clone(d.all())
 	slices.SortStableFunc(entries, func(a, b entry) int {
-		if less, err := order(p.e, "<", a.key, b.key); err != nil {
+		before := func(a, b entry) (bool, error) {
+			return attempt(func() bool { return order(p.e, "<", a.key, b.key) })
+		}
+		if less, err := before(a, b); err != nil {
 			return cmp.Compare(typeName(a.key), typeName(b.key))
 		} else if less {
 			return -1
 		}
-		if less, _ := order(p.e, "<", b.key, a.key); less {
+		if less, _ := before(b, a); less {
 			return 1
 		}
 		return 0
@@ -71,10 +76,10 @@ func (p *printer) entries(d *dict) []entry {
 // format writes v at an indentation; allowance is the number of characters that will follow it on
 // its last line.
 func (p *printer) format(v Value, indent, allowance, level int) {
-	raise(p.e.enter())
+	p.e.enter()
 	defer p.e.leave()
 	text := p.oneLine(v)
-	raise(p.e.charge(len(text)))
+	p.e.charge(len(text))
 	if runeCount(text) > printWidth-indent-allowance {
 		switch {
 		case v.kind == Dict:

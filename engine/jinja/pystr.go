@@ -12,36 +12,32 @@ import (
 )
 
 // str is Python's str(v). Markup stays markup.
-func str(e *eval, v Value) (Value, error) {
+func str(e *eval, v Value) Value {
 	if v.isString() {
-		return v, nil
+		return v
 	}
 	b := e.builder(16)
-	if err := b.print(e, v); err != nil {
-		return Value{}, err
-	}
-	return b.value(), nil
+	b.print(e, v)
+	return b.value()
 }
 
 // plain is Python's str(v) of anything, markup included, which loses its mark.
-func plain(e *eval, v Value) (Value, error) {
-	v, err := str(e, v)
+func plain(e *eval, v Value) Value {
+	v = str(e, v)
 	v.kind = String
-	return v, err
+	return v
 }
 
 // repr is Python's repr(v).
-func repr(e *eval, v Value) (Value, error) {
-	return attempt(func() Value {
-		b := e.builder(16)
-		b.repr(e, v, nil)
-		return b.value()
-	})
+func repr(e *eval, v Value) Value {
+	b := e.builder(16)
+	b.repr(e, v, nil)
+	return b.value()
 }
 
 // reprText is repr for messages, where a failure does not matter.
 func reprText(e *eval, v Value) string {
-	out, err := repr(e, v)
+	out, err := attempt(func() Value { return repr(e, v) })
 	if err != nil {
 		return "..."
 	}
@@ -49,11 +45,11 @@ func reprText(e *eval, v Value) string {
 }
 
 // print appends str(v).
-func (b *builder) print(e *eval, v Value) (err error) {
+func (b *builder) print(e *eval, v Value) {
 	switch v.kind {
 	case String, Markup:
 		b.str(v)
-		return nil
+		return
 	case Int:
 		start := len(b.buf)
 		b.buf = strconv.AppendInt(b.buf, v.int(), 10)
@@ -63,13 +59,11 @@ func (b *builder) print(e *eval, v Value) (err error) {
 			v.prov = computedProv
 		}
 		b.mark(start, leaf(v, Plain))
-		return nil
+		return
 	case Undefined:
-		return nil
+		return
 	}
-	defer caught(&err)
 	b.repr(e, v, nil)
-	return nil
 }
 
 // repr appends repr(v). active holds the lists and dicts around v, which print as [...] inside
@@ -139,7 +133,7 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) {
 		b.buf = append(b.buf, v.object().repr()...)
 	}
 	b.mark(start, leaf(v, Python))
-	raise(e.charge(len(b.buf) - start))
+	e.charge(len(b.buf) - start)
 }
 
 // address ends Python's text of an object that has no better one. Here it is the same for all, so
@@ -174,7 +168,7 @@ func bigText(v Value) string {
 }
 
 func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) {
-	raise(e.enter())
+	e.enter()
 	defer e.leave()
 	around := structure(v, Python)
 	put := func(s string) {
@@ -219,7 +213,7 @@ func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) {
 		}
 	}
 	put(last)
-	raise(e.step(1))
+	e.step(1)
 }
 
 // reprString appends the repr of a string's text. The quotes are structure, the text between them
@@ -233,7 +227,7 @@ func (b *builder) reprString(e *eval, v Value) {
 	if !b.on {
 		b.buf = append(b.buf, quote)
 		b.buf = append(appendRepr(b.buf, s, quote), quote)
-		raise(e.charge(len(s) + 2))
+		e.charge(len(s) + 2)
 		return
 	}
 	around := run{}
@@ -247,7 +241,7 @@ func (b *builder) reprString(e *eval, v Value) {
 	put()
 	b.encode(v, Python, func(dst []byte, s string) []byte { return appendRepr(dst, s, quote) })
 	put()
-	raise(e.charge(len(s) + 2))
+	e.charge(len(s) + 2)
 }
 
 // pyQuote is Python's repr of a string.
@@ -348,26 +342,21 @@ func appendFloat(dst []byte, f float64) []byte {
 
 // escape is markupsafe.escape: the text of v as markup, with &, <, >, " and ' escaped unless v is
 // markup already.
-func escape(e *eval, v Value) (Value, error) {
+func escape(e *eval, v Value) Value {
 	if v.kind == Markup {
-		return v, nil
+		return v
 	}
-	v, err := str(e, v)
-	if err != nil {
-		return Value{}, err
-	}
+	v = str(e, v)
 	if !strings.ContainsAny(v.text(), `&<>"'`) {
 		v.kind = Markup
-		return v, nil
+		return v
 	}
 	b := e.builder(int(v.num) + 16)
 	b.encode(v, HTML, appendEscaped)
-	if err := e.charge(len(b.buf)); err != nil {
-		return Value{}, err
-	}
+	e.charge(len(b.buf))
 	v = b.value()
 	v.kind = Markup
-	return v, nil
+	return v
 }
 
 func appendEscaped(dst []byte, s string) []byte {

@@ -160,21 +160,22 @@ func (r *recorder) note(p pendingRead) {
 
 // tested runs the operand of an "is defined": the test is of its last look-up, and those before
 // lead there.
-func (r *recorder) tested(operand func() (Value, error)) (Value, error) {
+func (r *recorder) tested(operand func() Value) Value {
 	base := len(r.pending)
 	r.testing++
-	v, err := operand()
-	r.testing--
-	noted := r.pending[base:]
-	r.pending = r.pending[:base]
-	for i, p := range noted {
-		if i < len(noted)-1 {
-			r.note(p) // within another "is defined" it stays where it is
-			continue
+	defer func() { // also where an error leaves the operand
+		r.testing--
+		noted := r.pending[base:]
+		r.pending = r.pending[:base]
+		for i, p := range noted {
+			if i < len(noted)-1 {
+				r.note(p) // within another "is defined" it stays where it is
+				continue
+			}
+			r.asked(p.at, p.missing)
 		}
-		r.asked(p.at, p.missing)
-	}
-	return v, err
+	}()
+	return operand()
 }
 
 // asked records that a render wanted to know whether there is something at a place.

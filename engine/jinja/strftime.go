@@ -70,7 +70,7 @@ func strftime(e *eval, t time.Time, format string) string {
 		if pad == '0' {
 			fill = "0"
 		}
-		raise(e.charge(width))
+		e.charge(width)
 		b.WriteString(strings.Repeat(fill, max(max(width, digits)-len(text), 0)))
 		b.WriteString(text)
 	}

@@ -323,12 +323,7 @@ func (t *Template) RenderText(ctx context.Context, vars Vars, o Options) (Text, 
 	if t.self >= 0 {
 		f.slots[t.self] = objectValue(&templateRef{rt})
 	}
-	var err error
-	if rt.scarce && rt.steps == 0 { // not even what takes no step runs in a render that is refused
-		err = f.at(rt.step(1), 0)
-	} else {
-		err = t.code.run(f)
-	}
+	err := t.run(f)
 	rt.release(t.root, f)
 	if o.Budget != nil {
 		o.Budget.left.Add(-1 - (steps - max(rt.steps, 0)) - (bytes-max(rt.bytes, 0))/bytesPerStep)
@@ -351,6 +346,23 @@ func (t *Template) RenderText(ctx context.Context, vars Vars, o Options) (Text, 
 	rt.reset()
 	t.pool.Put(rt)
 	return text, err
+}
+
+// run runs the template, and returns the error that it raises.
+func (t *Template) run(f *frame) (err error) {
+	rt := f.rt
+	defer func() {
+		if r, ok := err.(*raised); ok {
+			err = &source.Error{Src: t.src, Off: rt.pos.Offset(), Msg: r.msg, Err: r}
+		}
+	}()
+	defer caught(&err)
+	rt.pos = 0
+	if rt.scarce && rt.steps == 0 { // not even what takes no step runs in a render that is refused
+		rt.step(1)
+	}
+	t.code.run(f)
+	return nil
 }
 
 // Class returns the name of the Python exception that jinja2 raises in the place of err, such as

@@ -6,7 +6,7 @@ func is(ok func(v Value) bool) func(c *call) Value {
 
 func relation(op string) func(c *call) Value {
 	return func(c *call) Value {
-		return boolValue(must(compare(c.eval, op, c.recv, c.args[0])))
+		return boolValue(compare(c.eval, op, c.recv, c.args[0]))
 	}
 }
 
@@ -26,7 +26,7 @@ var testTable = []entryOf{
 	{"integer", "", is(func(v Value) bool { return v.kind == Int || v.kind == BigInt })},
 	{"number", "", is(Value.isNumber)},
 	{"in", "seq", func(c *call) Value {
-		return boolValue(must(contains(c.eval, c.args[0], c.recv)))
+		return boolValue(contains(c.eval, c.args[0], c.recv))
 	}},
 	{"iterable", "", func(c *call) Value {
 		return boolValue(isIterable(c.eval, c.recv))
@@ -66,17 +66,18 @@ func isCallable(v Value) bool {
 
 // remainderIs is value % num == want, which for strings is formatting.
 func remainderIs(c *call, num Value, want int) Value {
-	r := must(mod(c.eval, c.recv, num))
-	return boolValue(must(equalValues(c.eval, r, intValue(want))))
+	r := mod(c.eval, c.recv, num)
+	return boolValue(equalValues(c.eval, r, intValue(want)))
 }
 
 func isNamed(c *call, table map[string]*builtin) Value {
 	if c.recv.isString() {
 		return boolValue(table[c.recv.text()] != nil)
 	}
-	return must(boolValue(false), checkHashable(c.recv))
+	checkHashable(c.recv)
+	return boolValue(false)
 }
 
 func isCase(c *call, ok func(rune) bool) Value {
-	return boolValue(hasCase(soft(c.eval, c.recv).text(), ok))
+	return boolValue(hasCase(str(c.eval, c.recv).text(), ok))
 }

@@ -25,12 +25,12 @@ func (c *compiler) textSite(x *syntax.Const) *textConst {
 	return &textConst{stringValue(x.Text), site, &n.val}
 }
 
-func (x *textConst) eval(f *frame) (Value, error) {
+func (x *textConst) eval(f *frame) Value {
 	v := x.value
 	if f.rt.follows {
 		v.prov = x.mark
 	}
-	return v, nil
+	return v
 }
 
 // writable is a text that is a site.

@@ -31,13 +31,13 @@ func filterJSON(c *call) Value {
 	if field != nil {
 		j.on = false
 	}
-	j.ascii = must(truth(c.eval, c.args[0]))
-	j.sortKeys = must(truth(c.eval, c.args[3]))
+	j.ascii = truth(c.eval, c.args[0])
+	j.sortKeys = truth(c.eval, c.args[3])
 	if !c.arg(1, noneValue()).isNone() {
 		j.pretty, j.comma = true, ","
 	}
 	if v := c.arg(2, noneValue()); !v.isNone() {
-		pair := must(collect(c.eval, v))
+		pair := collect(c.eval, v)
 		if len(pair) != 2 {
 			panic(errf(ValueError, "separators must be a pair "+
 				"(item_separator, key_separator)"))
@@ -53,14 +53,15 @@ func filterJSON(c *call) Value {
 	}
 	if c.recv.isString() { // json.dumps looks at nothing else then
 		j.text(c.recv)
-		return must(j.finish(field), c.charge(len(j.buf)))
+		c.charge(len(j.buf))
+		return j.finish(field)
 	}
 	switch v := c.arg(1, noneValue()); {
 	case v.isNone():
 	case v.isString():
 		j.indent = v.text()
 	default:
-		v = must(mul(c.eval, stringValue(" "), v))
+		v = mul(c.eval, stringValue(" "), v)
 		j.indent = v.text()
 	}
 	j.value(c.recv)
@@ -94,7 +95,7 @@ func (j *encoder) newline(r run) {
 	if !j.pretty {
 		return
 	}
-	raise(j.e.chargeProduct(j.depth, len(j.indent)+1))
+	j.e.chargeProduct(j.depth, len(j.indent)+1)
 	start := len(j.buf)
 	j.buf = append(j.buf, '\n')
 	for range j.depth {
@@ -137,7 +138,7 @@ func (j *encoder) value(v Value) {
 	default:
 		panic(errf(TypeError, "Object of type %s is not JSON serializable", typeName(v)))
 	}
-	raise(j.e.charge(len(j.buf) - start))
+	j.e.charge(len(j.buf) - start)
 }
 
 // jsonFloat is json's text of a float.
@@ -175,16 +176,16 @@ func (j *encoder) container(v Value) {
 		start := len(j.buf)
 		if v.kind == Dict && v.dict().src != nil {
 			j.rawMembers(v.dict().src)
-			raise(j.e.charge(len(j.buf) - start))
+			j.e.charge(len(j.buf) - start)
 			return
 		}
 		if v.kind == List && v.seq().src != nil {
 			j.rawItems(v.seq().src)
-			raise(j.e.charge(len(j.buf) - start))
+			j.e.charge(len(j.buf) - start)
 			return
 		}
 	}
-	raise(j.e.enter())
+	j.e.enter()
 	defer j.e.leave()
 	if j.e.mutable {
 		for _, p := range j.active {
@@ -204,7 +205,7 @@ func (j *encoder) container(v Value) {
 	} else {
 		n = v.seq().len()
 	}
-	raise(j.e.step(n))
+	j.e.step(n)
 	if n == 0 {
 		j.put(first+last, around)
 		return
@@ -225,7 +226,7 @@ func (j *encoder) container(v Value) {
 	j.depth--
 	j.newline(around)
 	j.put(last, around)
-	raise(j.e.charge(2))
+	j.e.charge(2)
 }
 
 func (j *encoder) members(v Value, around run) {
@@ -233,7 +234,7 @@ func (j *encoder) members(v Value, around run) {
 	if j.sortKeys {
 		sorted := append([]entry(nil), entries...)
 		sort.SliceStable(sorted, func(a, b int) bool {
-			return must(order(j.e, "<", sorted[a].key, sorted[b].key))
+			return order(j.e, "<", sorted[a].key, sorted[b].key)
 		})
 		entries = sorted
 	}
@@ -270,7 +271,7 @@ func (j *encoder) members(v Value, around run) {
 		} else {
 			j.put(`"`+text+`"`, leaf(key, JSON))
 		}
-		raise(j.e.charge(len(j.buf) - start))
+		j.e.charge(len(j.buf) - start)
 		j.put(j.colon, around)
 		j.value(value)
 	}

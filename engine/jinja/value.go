@@ -396,46 +396,35 @@ func (d *dict) find(key Value) int {
 
 // charge charges a look-up: of the key, and of the keys that are there where the index is still to
 // be built of them. An unhashable key is a TypeError.
-func (d *dict) charge(e *eval, key Value) error {
-	if err := e.stepKey(key); err != nil {
-		return err
-	}
+func (d *dict) charge(e *eval, key Value) {
+	e.stepKey(key)
 	if entries := d.all(); d.index == nil && len(entries) >= indexFrom {
 		for i := range entries {
-			if err := e.step(1); err != nil {
-				return err
-			}
-			if err := e.stepKey(entries[i].key); err != nil {
-				return err
-			}
+			e.step(1)
+			e.stepKey(entries[i].key)
 		}
 		d.indexed()
 	}
-	return nil
 }
 
 // get looks a key up. An unhashable key is a TypeError.
-func (d *dict) get(e *eval, key Value) (Value, bool, error) {
+func (d *dict) get(e *eval, key Value) (Value, bool) {
 	if key.isString() && d.src != nil && len(d.src) < indexFrom {
 		v, ok := d.getString(key.text())
-		return v, ok, e.stepKey(key)
+		e.stepKey(key)
+		return v, ok
 	}
-	if err := d.charge(e, key); err != nil {
-		return Value{}, false, err
-	}
+	d.charge(e, key)
 	if i := d.find(key); i >= 0 {
-		return d.entries[i].value, true, nil
+		return d.entries[i].value, true
 	}
-	return Value{}, false, nil
+	return Value{}, false
 }
 
 // set sets a key, in its place if it is there already. An unhashable key is a TypeError.
-func (d *dict) set(e *eval, key, value Value) error {
-	if err := d.charge(e, key); err != nil {
-		return err
-	}
+func (d *dict) set(e *eval, key, value Value) {
+	d.charge(e, key)
 	d.put(key, value)
-	return nil
 }
 
 // put is set for a key that was charged.
@@ -469,43 +458,37 @@ func (d *dict) clone() *dict {
 // maxKeyItems bounds the tuples, nested ones counted through, that are looked up as one key.
 const maxKeyItems = 512
 
-// checkHashable returns Python's TypeError for a value that cannot be a key.
-func checkHashable(v Value) error {
-	_, err := keySteps(v)
-	return err
-}
+// checkHashable raises Python's TypeError for a value that cannot be a key.
+func checkHashable(v Value) { keySteps(v) }
 
 // keySteps is the cost of looking a key up: a step for each item of a tuple and for each 256 bytes.
 // A value that cannot be a key is Python's TypeError.
-func keySteps(v Value) (int, error) {
+func keySteps(v Value) int {
 	items, steps := maxKeyItems, 0
-	err := hashable(v, &items, &steps)
-	return steps + maxKeyItems - items, err
+	addKeySteps(v, &items, &steps)
+	return steps + maxKeyItems - items
 }
 
-func hashable(v Value, budget, steps *int) error {
+func addKeySteps(v Value, budget, steps *int) {
 	switch v.kind {
 	case String, Markup:
 		*steps += scanSteps(v)
 	case BigInt:
 		*steps += 1 + bigSteps(v.big())
 	case List, Dict:
-		return errf(TypeError, "unhashable type: '%s'", typeName(v))
+		panic(errf(TypeError, "unhashable type: '%s'", typeName(v)))
 	case View:
 		if v.view().kind != viewValues {
-			return errf(TypeError, "unhashable type: '%s'", typeName(v))
+			panic(errf(TypeError, "unhashable type: '%s'", typeName(v)))
 		}
 	case Tuple:
 		for _, item := range v.items() {
 			if *budget--; *budget < 0 {
-				return errf(LimitError, "a tuple of more than %d items as a key", maxKeyItems)
+				panic(errf(LimitError, "a tuple of more than %d items as a key", maxKeyItems))
 			}
-			if err := hashable(item, budget, steps); err != nil {
-				return err
-			}
+			addKeySteps(item, budget, steps)
 		}
 	}
-	return nil
 }
 
 // hashKey maps a hashable value to text such that equal keys have equal text: 1, 1.0 and true are
@@ -660,14 +643,14 @@ type object interface {
 	attr(e *eval, name string) (Value, bool) // an attribute; false: there is none
 }
 
-type callable interface{ call(c *call) (Value, error) }
+type callable interface{ call(c *call) Value }
 
 type iterable interface {
-	iterate(e *eval) (iterator, error)
+	iterate(e *eval) iterator
 }
 
 // sized is an object with a length. An error says why it has none.
-type sized interface{ length(e *eval) (int, error) }
+type sized interface{ length(e *eval) int }
 
 // function is a built-in, bound to its receiver where it is a method.
 type function struct {
