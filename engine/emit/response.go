@@ -24,16 +24,7 @@ func ResponseTemplate(f format.Format, anchors ...string) (ordered.Value, error)
 		return ordered.Value{}, r.no("header", "a prompt without a text before the model's "+
 			"turn gives no anchor")
 	}
-	var err error
-	switch {
-	case f.Undisclosed:
-		err = r.no("calls", "the template describes tools and shows no call")
-	case len(f.Routes) > 0:
-		err = r.routes()
-	default:
-		err = r.parts()
-	}
-	if err != nil {
+	if err := r.write(); err != nil {
 		return ordered.Value{}, err
 	}
 	anchor := ordered.Str(f.Header)
@@ -57,7 +48,33 @@ type response struct {
 	fields []ordered.Member
 }
 
-func (r *response) no(part, reason string) error {
+// write writes the fields. What has no words leaves it by panic.
+func (r *response) write() (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *Inexpressible:
+			err = v
+		default:
+			panic(v)
+		}
+	}()
+	switch {
+	case r.f.Undisclosed:
+		panic(r.no("calls", "the template describes tools and shows no call"))
+	case len(r.f.Routes) > 0:
+		r.routes()
+	default:
+		r.parts()
+	}
+	return nil
+}
+
+// pieces are the members of a field whose text comes in pieces.
+var pieces = []any{"content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join",
+	ordered.Str("")}
+
+func (r *response) no(part, reason string) *Inexpressible {
 	return &Inexpressible{"response_template", part, reason}
 }
 
@@ -76,43 +93,39 @@ func object(members ...any) ordered.Value {
 }
 
 // parts writes the fields of a format whose parts have markers.
-func (r *response) parts() error {
+func (r *response) parts() {
 	f := r.f
 	if open, close := f.Reasoning.Open.Text, f.Reasoning.Close.Text; open != "" || close != "" {
 		switch {
 		case open == "":
-			return r.no("reasoning", "it has an end marker and no opener, and only content may "+
-				"stand outside all markers")
+			panic(r.no("reasoning", "it has an end marker and no opener, and only content may "+
+				"stand outside all markers"))
 		case close == "":
-			return r.no("reasoning", "nothing closes it")
+			panic(r.no("reasoning", "nothing closes it"))
 		}
-		r.add("reasoning_content", "open_pattern", ordered.Str(`\s*`+quote(open)), "close_pattern", ordered.Str(quote(close)+`\s*`), "content", ordered.Str("text"),
-			"repeats", ordered.Boolean(true), "join", ordered.Str(""))
+		r.add("reasoning_content", append([]any{"open_pattern", ordered.Str(`\s*` + quote(open)),
+			"close_pattern", ordered.Str(quote(close) + `\s*`)}, pieces...)...)
 	}
 	for i := range f.Calls {
-		if err := r.calls(&f.Calls[i]); err != nil {
-			return err
-		}
+		r.calls(&f.Calls[i])
 	}
-	return r.content()
+	r.content()
 }
 
 // content writes the field of content: the text outside all others. Its pieces are joined: the
 // field is closed wherever another one opens, and white space after the last marker would erase it.
-func (r *response) content() error {
+func (r *response) content() {
 	c := &r.f.Content
 	for _, m := range [...]format.Marker{c.Open, c.Close} {
 		if m.Text != "" && !strings.ContainsAny(m.Text, format.OpenBrackets) {
-			return r.no("content", "its markers are made of words, which text may have")
+			panic(r.no("content", "its markers are made of words, which text may have"))
 		}
 	}
-	members := []any{"content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join",
-		ordered.Str("")}
+	members := pieces
 	if closers := r.closers(); len(closers) > 0 {
 		members = append([]any{"close_pattern", ordered.Str(`\s*(?:` + strings.Join(closers, "|") + `)\s*`)}, members...)
 	}
 	r.add("content", members...)
-	return nil
 }
 
 // closers returns patterns of the texts that end a piece of content and are no part of it: the
@@ -161,22 +174,20 @@ const (
 )
 
 // calls writes the field of calls.
-func (r *response) calls(c *format.Calls) error {
+func (r *response) calls(c *format.Calls) {
 	if c.Tentative {
-		return r.no("calls", "nothing in their spelling is distinctive, so that text may open them")
+		panic(r.no("calls", "nothing in their spelling is distinctive, so that text may open them"))
 	}
 	if c.Array {
-		return r.array(c)
+		r.array(c)
+		return
 	}
 	open := pattern(c.Call.Open)
-	head, named, err := r.head(c.Head)
-	if err != nil {
-		return err
-	}
+	head, named := r.head(c.Head)
 	open += head
 	section := quote(c.Section.Open.Text)
 	if section == "" && quote(c.Call.Open.Text) == "" && !startsWithLiteral(c.Head) {
-		return r.no("calls", "nothing opens them that a pattern could wait for")
+		panic(r.no("calls", "nothing opens them that a pattern could wait for"))
 	}
 	switch {
 	case section == "":
@@ -187,10 +198,7 @@ func (r *response) calls(c *format.Calls) error {
 	default:
 		open = section + `\s*` + open
 	}
-	tail, _, err := r.head(c.Tail)
-	if err != nil {
-		return err
-	}
+	tail, _ := r.head(c.Tail)
 	close := tail + pattern(c.Call.Close)
 	optional := quote(c.Section.Close.Text)
 	switch {
@@ -205,27 +213,23 @@ func (r *response) calls(c *format.Calls) error {
 		close = r.bareClose(open)
 	}
 	if c.Object == nil && close == "" {
-		return r.no("calls", "nothing closes them")
+		panic(r.no("calls", "nothing closes them"))
 	}
 	members := []any{"open_pattern", ordered.Str(`\s*` + open), "close_pattern", ordered.Str(close + `\s*`), "repeats", ordered.Boolean(true)}
 	if c.Object != nil {
-		return r.object(c, members)
+		r.object(c, members)
+		return
 	}
-	body, arguments, err := r.body(&c.Body)
-	if err != nil {
-		return err
-	}
+	body, arguments := r.body(&c.Body)
 	if !named {
-		return r.no("calls", "the function's name stands where no opener can capture it")
+		panic(r.no("calls", "the function's name stands where no opener can capture it"))
 	}
-	function := object("name", ordered.Str("{name}"), "arguments", arguments)
-	call := object("type", ordered.Str("function"), "function", function)
+	id := ""
 	if hasID(c.Head) {
-		call = object("type", ordered.Str("function"), "id", ordered.Str("{id}"), "function",
-			function)
+		id = "{id}"
 	}
-	r.add("tool_calls", append(append(members, body...), "transform", call)...)
-	return nil
+	r.add("tool_calls",
+		append(append(members, body...), "transform", call("{name}", id, arguments))...)
 }
 
 // bareClose returns the pattern that closes calls without closers: the next call's opener, or the
@@ -260,31 +264,24 @@ func hasID(parts []format.Part) bool {
 }
 
 // object writes calls that are one JSON object each.
-func (r *response) object(c *format.Calls, members []any) error {
-	if err := r.quoted(c.Object); err != nil {
-		return err
-	}
-	call, err := r.objectCall(c.Object, "content.")
-	if err != nil {
-		return err
-	}
-	r.add("tool_calls", append(members, "content", ordered.Str("json"), "transform", call)...)
-	return nil
+func (r *response) object(c *format.Calls, members []any) {
+	r.quoted(c.Object)
+	r.add("tool_calls", append(members, "content", ordered.Str("json"), "transform",
+		r.objectCall(c.Object, "content."))...)
 }
 
-func (r *response) quoted(o *format.Object) error {
+func (r *response) quoted(o *format.Object) {
 	if o.Quote == '\'' {
-		return r.no("calls", "they are Python dicts, not JSON")
+		panic(r.no("calls", "they are Python dicts, not JSON"))
 	}
 	if o.NameIsKey {
-		return r.no("calls", "the function's name is a key, and placeholders name "+
-			"keys that are known")
+		panic(r.no("calls", "the function's name is a key, and placeholders name "+
+			"keys that are known"))
 	}
-	return nil
 }
 
 // objectCall returns the transform of a call's object. prefix is where its members are looked up.
-func (r *response) objectCall(o *format.Object, prefix string) (ordered.Value, error) {
+func (r *response) objectCall(o *format.Object, prefix string) ordered.Value {
 	var name, arguments, id string
 	for _, f := range o.Fields {
 		path := "{" + prefix + strings.Join(f.Path, ".") + "}"
@@ -298,54 +295,54 @@ func (r *response) objectCall(o *format.Object, prefix string) (ordered.Value, e
 		}
 	}
 	if name == "" {
-		return ordered.Value{}, r.no("calls", "their object has no member with the function's name")
+		panic(r.no("calls", "their object has no member with the function's name"))
 	}
 	if arguments == "" {
-		return ordered.Value{}, r.no("calls", "their object has no member with the arguments")
+		panic(r.no("calls", "their object has no member with the arguments"))
 	}
-	function := object("name", ordered.Str(name), "arguments", ordered.Str(arguments))
-	if id == "" {
-		return object("type", ordered.Str("function"), "function", function), nil
+	return call(name, id, ordered.Str(arguments))
+}
+
+// call is the transform of a call; the id is "" where it has none.
+func call(name, id string, arguments ordered.Value) ordered.Value {
+	members := []any{"type", ordered.Str("function")}
+	if id != "" {
+		members = append(members, "id", ordered.Str(id))
 	}
-	return object("type", ordered.Str("function"), "id", ordered.Str(id), "function", function), nil
+	return object(append(members, "function",
+		object("name", ordered.Str(name), "arguments", arguments))...)
 }
 
 // array writes calls that are the items of one JSON array.
-func (r *response) array(c *format.Calls) error {
+func (r *response) array(c *format.Calls) {
 	open := quote(c.Section.Open.Text)
 	if open == "" || c.Object == nil {
-		return r.no("calls", "they are an array without a marker before it")
+		panic(r.no("calls", "they are an array without a marker before it"))
 	}
 	if c.Call.Open.Text != "" || c.Call.Close.Text != "" {
-		return r.no("calls", "the items of their array have markers of their own")
+		panic(r.no("calls", "the items of their array have markers of their own"))
 	}
-	if err := r.quoted(c.Object); err != nil {
-		return err
-	}
+	r.quoted(c.Object)
 	for _, f := range c.Object.Fields {
 		if len(f.Path) > 1 {
-			return r.no("calls", "the items of their array nest, and an item's placeholders "+
-				"name its own keys")
+			panic(r.no("calls", "the items of their array nest, and an item's placeholders "+
+				"name its own keys"))
 		}
 	}
-	call, err := r.objectCall(c.Object, "")
-	if err != nil {
-		return err
-	}
+	call := r.objectCall(c.Object, "")
 	close := quote(c.Section.Close.Text)
 	if close == "" {
 		close = r.ends()
 	}
 	if close == "" {
-		return r.no("calls", "nothing closes their array")
+		panic(r.no("calls", "nothing closes their array"))
 	}
 	r.add("tool_calls", "open_pattern", ordered.Str(`\s*`+open), "close_pattern", ordered.Str(`\s*(?:`+close+`)\s*`), "content", ordered.Str("json"),
 		"transform", call, "transform_each", ordered.Boolean(true))
-	return nil
 }
 
 // head returns the pattern of parts, and whether it captures the function's name.
-func (r *response) head(parts []format.Part) (text string, named bool, err error) {
+func (r *response) head(parts []format.Part) (text string, named bool) {
 	for _, p := range parts {
 		one := ""
 		switch p.Kind {
@@ -367,9 +364,7 @@ func (r *response) head(parts []format.Part) (text string, named bool, err error
 			inner := `[^\s<>\[\]{}|]+`
 			if len(p.Parts) > 0 {
 				var found bool
-				if inner, found, err = r.head(p.Parts); err != nil {
-					return "", false, err
-				}
+				inner, found = r.head(p.Parts)
 				named = named || found
 			}
 			one = `(?P<id>` + inner + `)`
@@ -378,44 +373,38 @@ func (r *response) head(parts []format.Part) (text string, named bool, err error
 		case format.SlotWord:
 			one = `[^\s<|]*`
 		default:
-			return "", false, r.no("calls", "a "+p.Kind.String()+" stands beside the arguments")
+			panic(r.no("calls", "a "+p.Kind.String()+" stands beside the arguments"))
 		}
 		if p.Opt {
 			one = `(?:` + one + `)?`
 		}
 		text += one
 	}
-	return text, named, nil
+	return text, named
 }
 
 // body returns the members that parse arguments, and the placeholder of the result.
-func (r *response) body(b *format.Body) (members []any, arguments ordered.Value, err error) {
+func (r *response) body(b *format.Body) (members []any, arguments ordered.Value) {
 	arguments = ordered.Str("{content}")
 	switch b.Kind {
 	case format.BodyNone:
-		return []any{"content", ordered.Str("text")}, ordered.ObjectOf(), nil
+		return []any{"content", ordered.Str("text")}, ordered.ObjectOf()
 	case format.BodyJSON:
 		if b.Codec.Style == format.StylePython {
-			return nil, arguments, r.no("arguments", "they are a Python dict, not JSON")
+			panic(r.no("arguments", "they are a Python dict, not JSON"))
 		}
 		return []any{"content", ordered.Str("json"), "content_args",
-			object("allow_non_json", ordered.Boolean(true))}, arguments, nil
+			object("allow_non_json", ordered.Boolean(true))}, arguments
 	case format.BodyDict:
 		if b.Codec.Quote == "" {
-			return nil, arguments, r.no("arguments", "they are a dict whose values are Python's")
+			panic(r.no("arguments", "they are a dict whose values are Python's"))
 		}
 		delimiters := ordered.ArrayOf(ordered.ArrayOf(ordered.Str(b.Codec.Quote),
 			ordered.Str(b.Codec.Quote)))
 		return []any{"content", ordered.Str("json"), "content_args",
-				object("unquoted_keys", ordered.Boolean(true), "string_delims", delimiters)},
-			arguments,
-			nil
+			object("unquoted_keys", ordered.Boolean(true), "string_delims", delimiters)}, arguments
 	case format.BodyTagged:
-		entry, err := r.entry(b)
-		if err != nil {
-			return nil, arguments, err
-		}
-		args := []any{"tag_pattern", ordered.Str(entry)}
+		args := []any{"tag_pattern", ordered.Str(r.entry(b))}
 		if b.Codec.Style == format.StyleJSON {
 			args = append(args, "value_parser",
 				object("name", ordered.Str("json"), "args",
@@ -426,23 +415,23 @@ func (r *response) body(b *format.Body) (members []any, arguments ordered.Value,
 					object("strip", ordered.Boolean(false))))
 		}
 		return []any{"content", ordered.Str("xml-inline"), "content_args", object(args...)},
-			arguments, nil
+			arguments
 	}
-	return nil, arguments, r.no("arguments", "they are keyword arguments with Python's literals, "+
-		"which no content parser reads")
+	panic(r.no("arguments", "they are keyword arguments with Python's literals, "+
+		"which no content parser reads"))
 }
 
 // entry returns the pattern of one tagged argument, with the groups key and value.
-func (r *response) entry(b *format.Body) (string, error) {
+func (r *response) entry(b *format.Body) string {
 	switch c := b.Codec; {
 	case c.Nested:
-		return "", r.no("arguments", "objects and arrays are nested tags")
+		panic(r.no("arguments", "objects and arrays are nested tags"))
 	case c.CDATA:
-		return "", r.no("arguments", "strings may stand in CDATA sections")
+		panic(r.no("arguments", "strings may stand in CDATA sections"))
 	case c.Entity || c.Escaped:
-		return "", r.no("arguments", "values are HTML-escaped")
+		panic(r.no("arguments", "values are HTML-escaped"))
 	case c.Style == format.StylePython:
-		return "", r.no("arguments", "values are written as Python writes them")
+		panic(r.no("arguments", "values are written as Python writes them"))
 	}
 	text, keyed, valued := "", false, false
 	for i, p := range b.Entry {
@@ -482,29 +471,29 @@ func (r *response) entry(b *format.Body) (string, error) {
 					next = quote(b.Entry[0].Text.Text)
 				}
 				if next == "" {
-					return "", r.no("arguments", "nothing ends a value")
+					panic(r.no("arguments", "nothing ends a value"))
 				}
 				text += `(?=` + next + `|\s*$)`
 			}
 		default:
-			return "", r.no("arguments", "a "+p.Kind.String()+" is written with each")
+			panic(r.no("arguments", "a "+p.Kind.String()+" is written with each"))
 		}
 	}
 	if !keyed || !valued {
-		return "", r.no("arguments", "key and value are not both written")
+		panic(r.no("arguments", "key and value are not both written"))
 	}
-	return text, nil
+	return text
 }
 
 // routes writes the fields of a format whose parts are addressed.
-func (r *response) routes() error {
+func (r *response) routes() {
 	var done []format.RouteKind
 	for _, route := range r.f.Routes {
 		if route.Kind == format.RouteDropped {
 			continue
 		}
 		if slices.Contains(done, route.Kind) {
-			return r.no("routes", "parts of one kind have two heads, and a field has one opener")
+			panic(r.no("routes", "parts of one kind have two heads, and a field has one opener"))
 		}
 		done = append(done, route.Kind)
 		var head []format.Part
@@ -514,10 +503,7 @@ func (r *response) routes() error {
 			}
 			head = append(head, p)
 		}
-		open, named, err := r.head(head)
-		if err != nil {
-			return err
-		}
+		open, named := r.head(head)
 		open = `(?:` + quote(route.Start.Text) + `)?` + open
 		var ends []string
 		for _, m := range route.Close {
@@ -530,32 +516,23 @@ func (r *response) routes() error {
 		}
 		close := strings.Join(ends, "|")
 		if close == "" {
-			return r.no("routes", "nothing closes a part")
+			panic(r.no("routes", "nothing closes a part"))
 		}
 		members := []any{"open_pattern", ordered.Str(open), "close_pattern", ordered.Str(close)}
 		switch route.Kind {
 		case format.RouteReasoning:
-			r.add("reasoning_content",
-				append(members, "content", ordered.Str("text"), "repeats", ordered.Boolean(true),
-					"join", ordered.Str(""))...)
+			r.add("reasoning_content", append(members, pieces...)...)
 		case format.RouteContent:
-			r.add("content", append(members, "content", ordered.Str("text"), "repeats",
-				ordered.Boolean(true), "join", ordered.Str(""))...)
+			r.add("content", append(members, pieces...)...)
 		case format.RouteCall:
 			if !named {
-				return r.no("routes", "a call's recipient is not in its head")
+				panic(r.no("routes", "a call's recipient is not in its head"))
 			}
-			body, arguments, err := r.body(&route.Body)
-			if err != nil {
-				return err
-			}
-			call := object("type", ordered.Str("function"), "function",
-				object("name", ordered.Str("{name}"), "arguments", arguments))
+			body, arguments := r.body(&route.Body)
 			members = append(append(members, "repeats", ordered.Boolean(true)), body...)
-			r.add("tool_calls", append(members, "transform", call)...)
+			r.add("tool_calls", append(members, "transform", call("{name}", "", arguments))...)
 		}
 	}
-	return nil
 }
 
 // own returns the pattern of a template's white space beside a value, which models leave out.
