@@ -36,8 +36,11 @@ func (e Event) kind() string {
 	return "content"
 }
 
-// is reports whether the kind of an event is the given one, or ends with it.
-func (e Event) is(kind string) bool { return strings.HasSuffix(e.kind(), kind) }
+// is reports whether the kind of an event is the given one, or ends with it, or is the type of its
+// delta. Every event is of the kind "".
+func (e Event) is(kind string) bool {
+	return strings.HasSuffix(e.kind(), kind) || e.Data.At("delta", "type").Text() == kind
+}
 
 // OK reports whether the reply is an answer.
 func (r *Reply) OK() bool { return r.Status == http.StatusOK && r.Request.Kind() == ordered.Object }
@@ -101,6 +104,18 @@ func atFirst(kind string, change func(v ordered.Value) ordered.Value) func(*Repl
 	}
 }
 
+// nameless takes the names from the events.
+func nameless(r *Reply) {
+	for i := range r.Events {
+		r.Events[i].Name = ""
+	}
+}
+
+// failed ends a stream by an error after its second event.
+func failed(e Event) func(*Reply) {
+	return where(inStreams, func(r *Reply) { r.Events = append(r.Events[:2], e) })
+}
+
 // body changes the body of answers that are not streamed.
 func body(change func(v ordered.Value) ordered.Value) func(*Reply) {
 	return func(r *Reply) {
@@ -108,6 +123,19 @@ func body(change func(v ordered.Value) ordered.Value) func(*Reply) {
 			r.Body = change(r.Body)
 		}
 	}
+}
+
+// items changes those items of a list in answers in one piece that have a member.
+func items(list, having string, change func(item ordered.Value) ordered.Value) func(*Reply) {
+	return body(func(v ordered.Value) ordered.Value {
+		all := slices.Clone(v.At(list).Items())
+		for i, item := range all {
+			if !item.At(having).IsNull() {
+				all[i] = change(item)
+			}
+		}
+		return v.With(list, ordered.ArrayOf(all...))
+	})
 }
 
 // set sets the member at a path.
@@ -123,9 +151,15 @@ func to(member ordered.Value, path ...string) func(ordered.Value) ordered.Value 
 	return func(v ordered.Value) ordered.Value { return set(v, member, path...) }
 }
 
-// without returns a change that removes a member.
-func without(key string) func(ordered.Value) ordered.Value {
-	return func(v ordered.Value) ordered.Value { return v.Without(key) }
+// without returns a change that removes the member at a path.
+func without(path ...string) func(ordered.Value) ordered.Value {
+	return func(v ordered.Value) ordered.Value {
+		parent, key := path[:len(path)-1], path[len(path)-1]
+		if len(parent) == 0 {
+			return v.Without(key)
+		}
+		return set(v, v.At(parent...).Without(key), parent...)
+	}
 }
 
 // replace replaces a text in the JSON of a value; if the result is not JSON, the value stays as it
@@ -312,7 +346,7 @@ func always(change func(*Reply)) func() func(*Reply) {
 // deltaText changes the text of the first delta of content, reasoning or arguments.
 func deltaText(part string, change func(text string) string) func(*Reply) {
 	return func(r *Reply) {
-		kind := "content_block_delta"
+		kind, path := "", []string{"delta"}
 		switch r.Protocol {
 		case wire.ChatCompletions:
 			atFirst(part, func(v ordered.Value) ordered.Value {
@@ -333,18 +367,13 @@ func deltaText(part string, change func(text string) string) func(*Reply) {
 				"reasoning": "reasoning_text.delta",
 				"arguments": "function_call_arguments.delta"}[part]
 		default:
-			key := map[string]string{"content": "text", "reasoning": "thinking",
-				"arguments": "partial_json"}[part]
-			for i, e := range r.Events {
-				if d := e.Data.At("delta", key); e.is(kind) && !d.IsNull() {
-					r.Events[i].Data = set(e.Data, ordered.Str(change(d.Text())), "delta", key)
-					return
-				}
-			}
-			return
+			kind = map[string]string{"content": "text_delta", "reasoning": "thinking_delta",
+				"arguments": "input_json_delta"}[part]
+			path = append(path, map[string]string{"content": "text", "reasoning": "thinking",
+				"arguments": "partial_json"}[part])
 		}
 		atFirst(kind, func(v ordered.Value) ordered.Value {
-			return set(v, ordered.Str(change(v.At("delta").Text())), "delta")
+			return set(v, ordered.Str(change(v.At(path...).Text())), path...)
 		})(r)
 	}
 }

@@ -126,9 +126,7 @@ func nullWord(p wire.Protocol) func(*Reply) {
 	return body(func(v ordered.Value) ordered.Value {
 		switch p {
 		case wire.ChatCompletions:
-			choice := v.At("choices").Items()[0]
-			return v.With("choices", ordered.ArrayOf(set(choice, ordered.Str("null"), "message",
-				"content")))
+			return choice(to(ordered.Str("null"), "message", "content"))(v)
 		case wire.Responses:
 			return v.With("output", ordered.ArrayOf(append([]ordered.Value{
 				ordered.MustParse(`{"type": "message", "id": "msg_null", "role": "assistant", "status": "completed",

@@ -67,9 +67,8 @@ func ofCompletions(add adder) {
 	add("S005", "data after [DONE]", func(r *Reply) { r.Tail += "data: {\"choices\": []}\n\n" })
 	add("S005", "no finish reason", drop("finish"))
 	add("S006", "the finish reason twice", twice("finish"))
-	add("S005", "an error within a stream", where(inStreams, func(r *Reply) {
-		r.Events = append(r.Events[:2], Event{Data: ordered.MustParse(`{"error": {"message": "out of memory"}}`)})
-	}))
+	add("S005", "an error within a stream", failed(Event{Data: ordered.MustParse(
+		`{"error": {"message": "out of memory"}}`)}))
 	add("S003", "an unknown finish reason", body(choice(to(ordered.Str("eos"), "finish_reason"))))
 	add("S012", "a call ends by stop", where(required, both(
 		body(choice(to(ordered.Str("stop"), "finish_reason"))),
@@ -88,42 +87,29 @@ func ofCompletions(add adder) {
 	add("S006", "the id changes", everyEvent(func(i int, v ordered.Value) ordered.Value {
 		return v.With("id", ordered.Str(v.At("id").Text()+fmt.Sprint("-", i)))
 	}))
-	add("S006", "no id", everyEvent(func(_ int, v ordered.Value) ordered.Value {
-		return v.Without("id")
-	}))
+	add("S006", "no id", at("", without("id")))
 	add("S006", "the model changes", atFirst("content", to(ordered.Str("other"), "model")))
-	add("S006", "chunks have the object of a completion", everyEvent(
-		func(_ int, v ordered.Value) ordered.Value {
-			return v.With("object", ordered.Str("chat.completion"))
-		}))
+	add("S006", "chunks have the object of a completion", at("",
+		to(ordered.Str("chat.completion"), "object")))
 	add("S006", "the index of the choice is 1", at("content", choice(to(one, "index"))))
 	add("S006", "two choices", at("content", func(v ordered.Value) ordered.Value {
 		c := v.At("choices").Items()
 		return v.With("choices", ordered.ArrayOf(c[0], c[0].With("index", one)))
 	}))
 	add("S006", "a delta is null", atFirst("content", choice(to(null, "delta"))))
-	add("S003", "no message", body(func(v ordered.Value) ordered.Value {
-		return v.With("choices", ordered.ArrayOf())
-	}))
+	add("S003", "no message", body(to(ordered.ArrayOf(), "choices")))
 	add("S003", "content is missing beside a call", where(required,
-		body(choice(func(c ordered.Value) ordered.Value {
-			return c.With("message", c.At("message").Without("content"))
-		}))))
+		body(choice(without("message", "content")))))
 	add("S003", "content is an array", body(choice(func(c ordered.Value) ordered.Value {
 		return set(c, ordered.ArrayOf(c.At("message", "content")), "message", "content")
 	})))
 	add("S013", "no usage in a stream", drop("usage"))
 	add("S013", "no usage in one piece", body(without("usage")))
 	add("S013", "usage does not add up", body(to(one, "usage", "total_tokens")))
-	add("S013", "usage beyond the bound", body(func(v ordered.Value) ordered.Value {
-		return v.With("usage", ordered.MustParse(
-			`{"prompt_tokens": 1, "completion_tokens": 9999, "total_tokens": 10000}`))
-	}))
-	add("S013", "the prompt is counted twice in a stream", at("usage",
-		func(v ordered.Value) ordered.Value {
-			return v.With("usage", ordered.MustParse(
-				`{"prompt_tokens": 7777, "completion_tokens": 3, "total_tokens": 7780}`))
-		}))
+	add("S013", "usage beyond the bound", body(to(ordered.MustParse(
+		`{"prompt_tokens": 1, "completion_tokens": 9999, "total_tokens": 10000}`), "usage")))
+	add("S013", "the prompt is counted twice in a stream", at("usage", to(ordered.MustParse(
+		`{"prompt_tokens": 7777, "completion_tokens": 3, "total_tokens": 7780}`), "usage")))
 	add("S008 S014", "reasoning and content in one delta",
 		delta(`{"reasoning_content": "a", "content": "b"}`))
 	add("S009", "the name comes twice", at("arguments", call("delta",
@@ -194,16 +180,8 @@ func numbered(change func(*Reply)) func(*Reply) {
 }
 
 // callItem changes the items of calls in an answer in one piece.
-func callItem(change func(i int, item ordered.Value) ordered.Value) func(*Reply) {
-	return body(func(v ordered.Value) ordered.Value {
-		items := slices.Clone(v.At("output").Items())
-		for i, item := range items {
-			if !item.At("call_id").IsNull() {
-				items[i] = change(i, item)
-			}
-		}
-		return v.With("output", ordered.ArrayOf(items...))
-	})
+func callItem(change func(item ordered.Value) ordered.Value) func(*Reply) {
+	return items("output", "call_id", change)
 }
 
 func ofResponses(add adder) {
@@ -217,10 +195,8 @@ func ofResponses(add adder) {
 			r.Events = append(r.Events, r.Events[1])
 		}
 	}))
-	add("S005", "an error within a stream", where(inStreams, func(r *Reply) {
-		r.Events = append(r.Events[:2], Event{"error", ordered.MustParse(
-			`{"type": "error", "sequence_number": 2, "code": "x", "message": "out of memory", "param": null}`)})
-	}))
+	add("S005", "an error within a stream", failed(Event{"error", ordered.MustParse(
+		`{"type": "error", "sequence_number": 2, "code": "x", "message": "out of memory", "param": null}`)}))
 	add("S005", "[DONE] before the end", where(inStreams, func(r *Reply) {
 		r.Events, r.Tail = r.Events[:2], "data: [DONE]\n\n"
 	}))
@@ -238,11 +214,9 @@ func ofResponses(add adder) {
 	add("S026", "the sequence begins at 1", everyEvent(func(i int, v ordered.Value) ordered.Value {
 		return v.With("sequence_number", ordered.Int(i+1))
 	}))
-	add("S026", "no sequence numbers", everyEvent(func(_ int, v ordered.Value) ordered.Value {
-		return v.Without("sequence_number")
-	}))
-	add("S026", "output_index is always 0", where(hello, everyEvent(
-		func(_ int, v ordered.Value) ordered.Value {
+	add("S026", "no sequence numbers", at("", without("sequence_number")))
+	add("S026", "output_index is always 0", where(hello, at("",
+		func(v ordered.Value) ordered.Value {
 			if v.At("output_index").Text() == "1" {
 				v = v.With("output_index", ordered.Int(0))
 			}
@@ -262,15 +236,8 @@ func ofResponses(add adder) {
 		}
 		return set(v, ordered.Str("call_other"), "item", "call_id")
 	}))
-	add("S027", "two items have one id", where(inPieces, body(func(v ordered.Value) ordered.Value {
-		items := slices.Clone(v.At("output").Items())
-		for i := range items {
-			items[i] = items[i].With("id", ordered.Str("item_1"))
-		}
-		return v.With("output", ordered.ArrayOf(items...))
-	})))
-	add("S027", "a call has the id of its item only", callItem(
-		func(_ int, item ordered.Value) ordered.Value { return item.Without("call_id") }))
+	add("S027", "two items have one id", items("output", "id", to(ordered.Str("item_1"), "id")))
+	add("S027", "a call has the id of its item only", callItem(without("call_id")))
 	add("S028", "the whole text is another one", at("output_text.done",
 		to(ordered.Str("Hello."), "text")))
 	add("S028", "the whole arguments are others", at("arguments.done",
@@ -281,11 +248,7 @@ func ofResponses(add adder) {
 	add("S028", "a delta comes twice", where(hello, numbered(twice("output_text.delta"))))
 	add("S006", "an event of chat completions", numbered(insert(Event{"chat.completion.chunk",
 		ordered.MustParse(`{"type": "chat.completion.chunk"}`)})))
-	add("S004", "events have no names", func(r *Reply) {
-		for i := range r.Events {
-			r.Events[i].Name = ""
-		}
-	})
+	add("S004", "events have no names", nameless)
 	add("S006", "the status at the end is in_progress", at("response.completed",
 		to(ordered.Str("in_progress"), "response", "status")))
 	add("S006", "deltas of arguments in a message", func(r *Reply) {
@@ -300,9 +263,7 @@ func ofResponses(add adder) {
 	add("S003", "a text's part has no annotations", where(hello,
 		everywhere(`"annotations": [], `, "")))
 	add("S013", "no usage", both(body(without("usage")), at("response.completed",
-		func(v ordered.Value) ordered.Value {
-			return v.With("response", v.At("response").Without("usage"))
-		})))
+		without("response", "usage"))))
 	add("S013", "usage in the words of chat completions", where(hello,
 		body(func(v ordered.Value) ordered.Value {
 			return replace(replace(v, `"input_tokens"`, `"prompt_tokens"`), `"output_tokens"`,
@@ -310,15 +271,15 @@ func ofResponses(add adder) {
 		})))
 	add("S013", "usage does not add up", body(to(one, "usage", "total_tokens")))
 	add("S010", "arguments are an object", where(required, callItem(
-		func(_ int, item ordered.Value) ordered.Value {
+		func(item ordered.Value) ordered.Value {
 			return item.With("arguments", ordered.MustParse(item.At("arguments").Text()))
 		})))
 	add("S010", "arguments are encoded twice", where(required, callItem(
-		func(_ int, item ordered.Value) ordered.Value {
+		func(item ordered.Value) ordered.Value {
 			return item.With("arguments", ordered.Str(item.At("arguments").String()))
 		})))
 	add("S035", "a custom tool is called as a function", where(inPieces, callItem(
-		func(_ int, item ordered.Value) ordered.Value {
+		func(item ordered.Value) ordered.Value {
 			if item.At("type").Text() != "custom_tool_call" {
 				return item
 			}
@@ -330,25 +291,6 @@ func ofResponses(add adder) {
 
 func ofMessages(add adder) {
 	const start, stop, delta = "content_block_start", "content_block_stop", "content_block_delta"
-	input := func(change func(b ordered.Value) ordered.Value) func(*Reply) {
-		return body(func(v ordered.Value) ordered.Value {
-			blocks := slices.Clone(v.At("content").Items())
-			for i, b := range blocks {
-				if b.At("type").Text() == "tool_use" {
-					blocks[i] = change(b)
-				}
-			}
-			return v.With("content", ordered.ArrayOf(blocks...))
-		})
-	}
-	lastBlock := func(r *Reply) int {
-		for i := len(r.Events) - 1; i >= 0; i-- {
-			if r.Events[i].is(stop) {
-				return i
-			}
-		}
-		return -1
-	}
 	add("S025", "no message_start", drop("message_start"))
 	add("S025", "message_start twice", twice("message_start"))
 	add("S005", "no message_stop", drop("message_stop"))
@@ -357,47 +299,32 @@ func ofMessages(add adder) {
 		r.Tail = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
 	})
 	add("S005", "[DONE] at the end", func(r *Reply) { r.Tail = "data: [DONE]\n\n" })
-	add("S005", "an error within a stream", where(inStreams, func(r *Reply) {
-		r.Events = append(r.Events[:2], Event{"error", ordered.MustParse(
-			`{"type": "error", "error": {"type": "api_error", "message": "out of memory"}}`)})
-	}))
+	add("S005", "an error within a stream", failed(Event{"error", ordered.MustParse(
+		`{"type": "error", "error": {"type": "api_error", "message": "out of memory"}}`)}))
 	add("S005 S025", "no message_delta", drop("message_delta"))
 	add("S025", "message_delta twice", twice("message_delta"))
 	add("S025", "a block does not begin", where(hello, dropFirst(start)))
 	add("S025", "a block does not end", where(hello, dropFirst(stop)))
-	add("S025", "message_delta before the last block ends", func(r *Reply) {
-		if i := lastBlock(r); i >= 0 {
-			r.Events[i], r.Events[i+1] = r.Events[i+1], r.Events[i]
-		}
-	})
+	add("S025", "message_delta before the last block ends", early("message_delta"))
 	add("S025 S026", "a delta before its block begins", where(hello, early(delta)))
-	add("S025", "a delta after the signature", where(hello, func(r *Reply) {
-		for i, e := range r.Events {
-			if e.Data.At("delta", "type").Text() == "signature_delta" {
-				r.Events[i-1], r.Events[i] = e, r.Events[i-1]
-				return
-			}
-		}
-	}))
-	add("S026", "blocks are numbered from 10", everyEvent(
-		func(_ int, v ordered.Value) ordered.Value {
+	add("S025", "a delta after the signature", where(hello, early("signature_delta")))
+	add("S026", "blocks are numbered from 10", at("",
+		func(v ordered.Value) ordered.Value {
 			if index := v.At("index"); !index.IsNull() {
 				v = replace(v, `"index": `+index.Text(), `"index": 1`+index.Text())
 			}
 			return v
 		}))
-	add("S026", "all blocks have the index 0", everyEvent(
-		func(_ int, v ordered.Value) ordered.Value {
+	add("S026", "all blocks have the index 0", at("",
+		func(v ordered.Value) ordered.Value {
 			if !v.At("index").IsNull() {
 				v = v.With("index", ordered.Int(0))
 			}
 			return v
 		}))
 	add("S026", "deltas have no index", at(delta, without("index")))
-	add("S027", "no id", at("message_start", func(v ordered.Value) ordered.Value {
-		return v.With("message", v.At("message").Without("id"))
-	}))
-	add("S027", "a call has no id", input(without("id")))
+	add("S027", "no id", at("message_start", without("message", "id")))
+	add("S027", "a call has no id", items("content", "input", without("id")))
 	add("S014 S027", "two calls have one id", where(and(parallel, inPieces),
 		body(func(v ordered.Value) ordered.Value {
 			blocks := v.At("content").Items()
@@ -407,11 +334,7 @@ func ofMessages(add adder) {
 			return v.With("content", ordered.ArrayOf(append(slices.Clone(blocks),
 				blocks[len(blocks)-1])...))
 		})))
-	add("S004", "events have no names", func(r *Reply) {
-		for i := range r.Events {
-			r.Events[i].Name = ""
-		}
-	})
+	add("S004", "events have no names", nameless)
 	add("S006", "an event of the Responses", insert(Event{"response.in_progress",
 		ordered.MustParse(`{"type": "response.in_progress"}`)}))
 	add("S006", "a delta is of another type than its block", where(hello, at(delta,
@@ -424,44 +347,22 @@ func ofMessages(add adder) {
 		})))
 	add("S006", "message_start has a stop reason", at("message_start",
 		to(ordered.Str("end_turn"), "message", "stop_reason")))
-	add("S006", "thinking ends without a signature", where(hello, func(r *Reply) {
-		r.Events = slices.DeleteFunc(r.Events, func(e Event) bool {
-			return e.Data.At("delta", "type").Text() == "signature_delta"
-		})
-	}))
+	add("S006", "thinking ends without a signature", where(hello, drop("signature_delta")))
 	add("S006", "the stop reason is a finish reason", at("message_delta",
 		to(ordered.Str("stop"), "delta", "stop_reason")))
 	add("S003", "the type is a chat completion's", body(to(ordered.Str("chat.completion"), "type")))
 	add("S003", "content is a text", body(to(ordered.Str("Hello."), "content")))
-	add("S003", "thinking has no signature", where(hello, body(func(v ordered.Value) ordered.Value {
-		blocks := slices.Clone(v.At("content").Items())
-		if len(blocks) > 0 {
-			blocks[0] = blocks[0].Without("signature")
-		}
-		return v.With("content", ordered.ArrayOf(blocks...))
-	})))
+	add("S003", "thinking has no signature", where(hello,
+		items("content", "signature", without("signature"))))
 	add("S012", "a call ends by end_turn", where(required, both(
 		body(to(ordered.Str("end_turn"), "stop_reason")),
 		at("message_delta", to(ordered.Str("end_turn"), "delta", "stop_reason")))))
-	add("S010", "an input is a text", where(required, input(func(b ordered.Value) ordered.Value {
-		return b.With("input", ordered.Str(b.At("input").String()))
-	})))
-	add("S010", "a fragment of the input is lost", where(required, func(r *Reply) {
-		for i, e := range r.Events {
-			if e.Data.At("delta", "type").Text() == "input_json_delta" {
-				r.Events = slices.Delete(r.Events, i, i+1)
-				return
-			}
-		}
-	}))
-	add("S014", "a delta comes twice", where(hello, func(r *Reply) {
-		for i, e := range r.Events {
-			if e.Data.At("delta", "type").Text() == "text_delta" {
-				r.Events = slices.Insert(r.Events, i, e)
-				return
-			}
-		}
-	}))
+	add("S010", "an input is a text", where(required, items("content", "input",
+		func(b ordered.Value) ordered.Value {
+			return b.With("input", ordered.Str(b.At("input").String()))
+		})))
+	add("S010", "a fragment of the input is lost", where(required, dropFirst("input_json_delta")))
+	add("S014", "a delta comes twice", where(hello, twice("text_delta")))
 	add("S013", "no usage in a stream", at("message_delta", without("usage")))
 	add("S013", "no usage in one piece", body(without("usage")))
 	add("S013", "usage in the words of chat completions", body(func(v ordered.Value) ordered.Value {
