@@ -7,7 +7,6 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/vocab"
-	"github.com/goassay/assay/harness/conversation/standard"
 )
 
 // special is a vocabulary whose special tokens stand in the literals of grammars.
@@ -63,13 +62,8 @@ func spelledTool(family string, forms []form) func(text string) error {
 // spelledTools writes the grammar of a request with tools in several forms. The model may call one
 // or answer: the grammar of an answer that has to call is a part of that.
 func spelledTools(family string, forms []form) func(text string) error {
-	return func(text string) error {
-		tools, err := toolsOf(text)
-		if err != nil {
-			return err
-		}
-		r := standard.ToolRequest()
-		r.Tools, r.ToolChoice = tools, chat.ToolChoice{Mode: chat.ChoiceAuto}
+	return ofTools(func(r chat.Request, size int) error {
+		r.ToolChoice = chat.ToolChoice{Mode: chat.ChoiceAuto}
 		plan, err := planned(family, r)
 		if err != nil {
 			return err
@@ -79,10 +73,10 @@ func spelledTools(family string, forms []form) func(text string) error {
 			if err != nil {
 				return limited(err)
 			}
-			if len(grammar) > maxSpelled*len(text)+maxCounted {
+			if len(grammar) > maxSpelled*size+maxCounted {
 				return fmt.Errorf("a grammar of %d bytes", len(grammar))
 			}
 		}
 		return nil
-	}
+	})
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/goassay/assay/engine/vocab"
 	"strings"
+
+	"github.com/goassay/assay/engine/vocab"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
@@ -95,11 +96,7 @@ var documentsOfFormats = []generator{
 }
 
 // read reads a format as assay parse --format does, and an output with it.
-func read(text string) error {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		return err
-	}
+var read = ofJSON(func(_ string, v ordered.Value) error {
 	d, err := formatjson.Read(v)
 	if err != nil {
 		return limited(err)
@@ -112,7 +109,7 @@ func read(text string) error {
 	const output = "hello <tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"
 	split.Feed(plan.NewParser(), output, split.Every(len(output)), chat.FinishStop)
 	return nil
-}
+})
 
 // vocabularies grow along every dimension that a tokenizer.json has.
 var vocabularies = []generator{
@@ -129,10 +126,7 @@ var vocabularies = []generator{
 func vocabulary(text string) error {
 	v, err := engine.ReadVocabulary(engine.VocabularyFiles{Tokenizer: text})
 	if err != nil {
-		if len(err.Error()) > 10_000 {
-			return errors.New("a long error")
-		}
-		return nil
+		return long(err)
 	}
 	src, err := template("hermes")
 	if err != nil {
@@ -173,10 +167,7 @@ func tokenised(text string) error {
 	none := func() (*vocab.Texts, error) { return nil, errors.New("no file spells the tokens") }
 	list, err := tokens.Read("t", text, tokens.Tokenizer{Vocabulary: v, Texts: none})
 	if err != nil {
-		if len(err.Error()) > 10_000 {
-			return errors.New("a long error")
-		}
-		return nil
+		return long(err)
 	}
 	_, mismatch := tokens.Check(plan.NewParser(), list, chat.FinishStop)
 	if mismatch != nil {
@@ -205,10 +196,7 @@ var reports = []generator{
 func reported(text string) error {
 	r, err := report.Read(strings.NewReader(text))
 	if err != nil {
-		if len(err.Error()) > 10_000 {
-			return errors.New("a long error")
-		}
-		return nil
+		return long(err)
 	}
 	merged, err := report.Merge([]*report.Report{r})
 	if err != nil {

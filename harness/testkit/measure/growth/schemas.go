@@ -166,11 +166,7 @@ func chain(size int, piece string) string {
 }
 
 // spelled makes the grammar of a schema, writes it down, and reads a text with it.
-func spelled(text string) error {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		return err
-	}
+var spelled = ofJSON(func(text string, v ordered.Value) error {
 	s, err := schema.Parse(v)
 	if err != nil {
 		return limited(err)
@@ -185,4 +181,4 @@ func spelled(text string) error {
 	gbnf.Accepts(g, `{"p": [1, "x", {"p": "a"}], "p0": "x", "p1": [[[[`)
 	s.Validate(v)
 	return nil
-}
+})

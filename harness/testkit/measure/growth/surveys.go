@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -136,8 +136,5 @@ func locking(text string) error {
 
 // brief takes a refusal for a limit, unless its text is long.
 func brief(err error) error {
-	if len(err.Error()) > 10_000 {
-		return errors.New("a long error")
-	}
-	return limited(err)
+	return cmp.Or(long(err), limited(err))
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/goassay/assay/engine/ordered"
 )
 
 // times repeats a piece until it has about a size; %d in it is its number.
@@ -17,6 +20,25 @@ func times(piece string) func(int) string {
 		}
 		return b.String()
 	}
+}
+
+// ofJSON returns a door that reads JSON first.
+func ofJSON(run func(text string, v ordered.Value) error) func(text string) error {
+	return func(text string) error {
+		v, err := ordered.ParseString(text)
+		if err != nil {
+			return err
+		}
+		return run(text, v)
+	}
+}
+
+// long takes no refusal for a fault, unless its text is long.
+func long(err error) error {
+	if err != nil && len(err.Error()) > 10_000 {
+		return errors.New("a long error")
+	}
+	return nil
 }
 
 // between returns a function that puts copies of a piece between two texts.

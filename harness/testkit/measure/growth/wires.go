@@ -84,26 +84,18 @@ var responseTemplates = []generator{
 func wireDoors() (all []door) {
 	for _, p := range wire.All {
 		all = append(all,
-			door{"request of " + p.Name(), false, wireRequests[p.Name()], func(text string) error {
-				v, err := ordered.ParseString(text)
-				if err != nil {
-					return err
-				}
+			door{"request of " + p.Name(), false, wireRequests[p.Name()], ofJSON(func(_ string, v ordered.Value) error {
 				random := bytes.NewReader(make([]byte, 1<<10))
 				sealer, err := wire.NewSealer(make([]byte, 32), random)
 				if err == nil {
 					_, err = p.Decode(v, sealer)
 				}
 				return limited(err)
-			}},
-			door{"answer of " + p.Name(), false, wireAnswers, func(text string) error {
-				v, err := ordered.ParseString(text)
-				if err != nil {
-					return err
-				}
+			})},
+			door{"answer of " + p.Name(), false, wireAnswers, ofJSON(func(_ string, v ordered.Value) error {
 				p.Read(v)
 				return nil
-			}})
+			})})
 	}
 	return append(all,
 		door{"manifest", false, manifests, func(text string) error {
@@ -111,17 +103,13 @@ func wireDoors() (all []door) {
 				func(manifest.Entry) error { return nil })
 			return limited(err)
 		}},
-		door{"response template", false, responseTemplates, func(text string) error {
-			v, err := ordered.ParseString(text)
-			if err != nil {
-				return err
-			}
+		door{"response template", false, responseTemplates, ofJSON(func(_ string, v ordered.Value) error {
 			read, err := responsetemplate.Read(v)
 			if err == nil {
 				_, err = read.Parse(strings.Repeat("<x1>a</x1>", 10), "A", ordered.Value{})
 			}
 			return limited(err)
-		}})
+		})})
 }
 
 // limited takes a refusal for a limit.
