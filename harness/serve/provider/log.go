@@ -135,7 +135,6 @@ type summary struct {
 	N       int      `json:"n"`
 	Repeat  int      `json:"repeat"`
 	Stream  bool     `json:"stream"`
-	Count   int      `json:"count"`
 	ID      string   `json:"id"`
 	Tries   int      `json:"tries"`
 	Usage   *Usage   `json:"usage"`

@@ -166,23 +166,18 @@ func (m *Misses) sorted() []MissCount {
 
 // The lines of [Result.JSONLines].
 type (
-	intervalJSON struct {
-		Value float64 `json:"value"`
-		Low   float64 `json:"low"`
-		High  float64 `json:"high"`
-	}
 	lineJSON struct {
-		Measure    string        `json:"measure"`
-		Name       string        `json:"name"`
-		Of         float64       `json:"of"`
-		Requests   int           `json:"requests"`
-		Own        *intervalJSON `json:"own,omitempty"`
-		Reference  *intervalJSON `json:"reference,omitempty"`
-		Difference *intervalJSON `json:"difference,omitempty"`
-		P          *float64      `json:"p,omitempty"`
-		Bound      *float64      `json:"bound,omitempty"`
-		Verdict    string        `json:"verdict"`
-		Why        string        `json:"why,omitempty"`
+		Measure    string         `json:"measure"`
+		Name       string         `json:"name"`
+		Of         float64        `json:"of"`
+		Requests   int            `json:"requests"`
+		Own        *stat.Interval `json:"own,omitempty"`
+		Reference  *stat.Interval `json:"reference,omitempty"`
+		Difference *stat.Interval `json:"difference,omitempty"`
+		P          *float64       `json:"p,omitempty"`
+		Bound      *float64       `json:"bound,omitempty"`
+		Verdict    string         `json:"verdict"`
+		Why        string         `json:"why,omitempty"`
 	}
 	runJSON struct {
 		Run        *Header     `json:"run"`
@@ -198,13 +193,6 @@ type (
 		Examples   []Example   `json:"examples"`
 	}
 )
-
-func asJSON(i *stat.Interval) *intervalJSON {
-	if i == nil {
-		return nil
-	}
-	return &intervalJSON{i.Value, i.Low, i.High}
-}
 
 // JSONLines writes the run as JSON: a line about it, and one for each measure.
 func (r *Result) JSONLines(w io.Writer) error {
@@ -222,7 +210,7 @@ func (r *Result) JSONLines(w io.Writer) error {
 			return err
 		}
 		line := lineJSON{Measure: l.ID, Name: l.Name, Of: l.Of, Requests: l.Requests,
-			Own: asJSON(l.Own), Reference: asJSON(l.Ref), Difference: asJSON(l.Diff),
+			Own: l.Own, Reference: l.Ref, Difference: l.Diff,
 			Verdict: l.Verdict, Why: l.Why}
 		if l.Test != nil {
 			line.P, line.Bound = &l.Test.P, &l.Bound

@@ -62,7 +62,11 @@ import (
 type Cell struct{ Y, N float64 }
 
 // Interval is an estimate with its confidence interval.
-type Interval struct{ Value, Low, High float64 }
+type Interval struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
 
 // Quantile returns the value that a standard normal variable exceeds with the chance 1-p.
 func Quantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
