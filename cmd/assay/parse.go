@@ -243,18 +243,15 @@ func (p *parsing) parseTokens(c *call) error {
 func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output string,
 	mismatch *split.Mismatch) ordered.Value {
 	split.Feed(parser, output, nil, p.reason())
-	var diagnostics, parts []ordered.Value
-	for _, d := range parser.Diagnostics() {
-		diagnostics = append(diagnostics, ordered.Str(d.String()))
-	}
-	for _, s := range parser.Coverage() {
-		parts = append(parts, ordered.ObjectOf(ordered.MemberOf("start",
-			ordered.Int(s.Off-parser.Prefill())),
+	parts := ordered.ListOf(parser.Coverage(), func(s stream.Span) ordered.Value {
+		return ordered.ObjectOf(
+			ordered.MemberOf("start", ordered.Int(s.Off-parser.Prefill())),
 			ordered.MemberOf("end", ordered.Int(s.End-parser.Prefill())),
-			ordered.MemberOf("class", ordered.Str(s.Class.String()))))
-	}
-	answer = answer.With("diagnostics", ordered.ArrayOf(diagnostics...)).
-		With("parts", ordered.ArrayOf(parts...))
+			ordered.MemberOf("class", ordered.Str(s.Class.String())))
+	})
+	diagnostics := ordered.ListOf(parser.Diagnostics(),
+		func(d stream.Diagnostic) ordered.Value { return ordered.Str(d.String()) })
+	answer = answer.With("diagnostics", diagnostics).With("parts", parts)
 	if mismatch != nil {
 		answer = answer.With("split", ordered.Str(mismatch.Error()))
 	}

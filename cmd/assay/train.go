@@ -140,11 +140,9 @@ func (tr *training) printSpans(c *call, t *engine.Template) error {
 	if err != nil {
 		return &failure{err}
 	}
-	var spans []ordered.Value
-	for _, s := range rendering.Written {
-		spans = append(spans, ordered.ArrayOf(ordered.Int(s.From), ordered.Int(s.To)))
-	}
-	return writeJSON(c.stdout,
-		ordered.ObjectOf(ordered.MemberOf("text", ordered.Str(rendering.String)),
-			ordered.MemberOf("spans", ordered.ArrayOf(spans...))))
+	spans := ordered.ListOf(rendering.Written, func(s train.Span) ordered.Value {
+		return ordered.ArrayOf(ordered.Int(s.From), ordered.Int(s.To))
+	})
+	return writeJSON(c.stdout, ordered.ObjectOf(
+		ordered.MemberOf("text", ordered.Str(rendering.String)), ordered.MemberOf("spans", spans)))
 }

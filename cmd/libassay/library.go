@@ -254,27 +254,18 @@ func asked(request, options []byte) (r chat.Request, o engine.PrepareOptions, er
 
 // value returns what a caller needs of a plan to have a model answer.
 func (p *plan) value() ordered.Value {
-	triggers := make([]ordered.Value, len(p.Triggers))
-	for i, t := range p.Triggers {
-		triggers[i] = ordered.ObjectOf(ordered.MemberOf("text", ordered.Str(t.Text)),
+	triggers := ordered.ListOf(p.Triggers, func(t engine.Trigger) ordered.Value {
+		return ordered.ObjectOf(ordered.MemberOf("text", ordered.Str(t.Text)),
 			ordered.MemberOf("pattern", ordered.Boolean(t.Pattern)),
 			ordered.MemberOf("call", ordered.Boolean(t.Call)))
-	}
+	})
 	return ordered.ObjectOf(ordered.MemberOf("prompt", ordered.Str(p.Prompt.Text)),
 		ordered.MemberOf("prefill", ordered.Str(p.Prefill)),
-		ordered.MemberOf("stops", texts(p.Stops)),
-		ordered.MemberOf("preserved", texts(p.Preserved)),
+		ordered.MemberOf("stops", ordered.ListOf(p.Stops, ordered.Str)),
+		ordered.MemberOf("preserved", ordered.ListOf(p.Preserved, ordered.Str)),
 		ordered.MemberOf("lazy", ordered.Boolean(p.Lazy)),
-		ordered.MemberOf("triggers", ordered.ArrayOf(triggers...)),
-		ordered.MemberOf("fitted", texts(p.Prompt.Fits)))
-}
-
-func texts(all []string) ordered.Value {
-	values := make([]ordered.Value, len(all))
-	for i, text := range all {
-		values[i] = ordered.Str(text)
-	}
-	return ordered.ArrayOf(values...)
+		ordered.MemberOf("triggers", triggers),
+		ordered.MemberOf("fitted", ordered.ListOf(p.Prompt.Fits, ordered.Str)))
 }
 
 // languages has the writers of grammars by the names of their languages.

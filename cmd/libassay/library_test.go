@@ -231,7 +231,7 @@ func splits(text string) [][]string {
 func insisted(fallbacks []string) (string, engine.PrepareOptions) {
 	o := ordered.ObjectOf(ordered.MemberOf("insist", ordered.Boolean(true)))
 	if len(fallbacks) > 0 {
-		o = o.With("fallbacks", texts(fallbacks))
+		o = o.With("fallbacks", ordered.ListOf(fallbacks, ordered.Str))
 	}
 	return o.String(), engine.PrepareOptions{Insist: true, Fallbacks: fallbacks}
 }

@@ -105,6 +105,15 @@ func ArrayOf(items ...Value) Value {
 	return Value{kind: Array, in: &inside{items: items}}
 }
 
+// ListOf returns an array with a value for each item of a list.
+func ListOf[T any](items []T, value func(item T) Value) Value {
+	values := make([]Value, len(items))
+	for i, item := range items {
+		values[i] = value(item)
+	}
+	return ArrayOf(values...)
+}
+
 // ObjectOf returns an object with its members in this order; each key must stand once. It keeps the
 // slice, which the caller must not change any more.
 func ObjectOf(members ...Member) Value {

@@ -171,11 +171,7 @@ func (c Conversation) with(path string, v value) (Conversation, bool) {
 			break
 		}
 		r.Kwargs = r.Kwargs.Without("tools")
-		values := make([]ordered.Value, len(r.Tools))
-		for i, t := range r.Tools {
-			values[i] = t.Wire()
-		}
-		all, ok := put(list(values...), steps[1:], v)
+		all, ok := put(ordered.ListOf(r.Tools, chat.Tool.Wire), steps[1:], v)
 		if !ok || all.Kind() != ordered.Array {
 			return c, false
 		}

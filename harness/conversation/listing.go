@@ -189,11 +189,9 @@ func proofs(d Decision) ordered.Value {
 // Value is the exploration as JSON.
 func (x *Exploration) Value() ordered.Value {
 	names := func(outcomes []flow.Outcome) ordered.Value {
-		items := make([]ordered.Value, len(outcomes))
-		for i, o := range outcomes {
-			items[i] = ordered.Str(o.String())
-		}
-		return ordered.ArrayOf(items...)
+		return ordered.ListOf(outcomes, func(o flow.Outcome) ordered.Value {
+			return ordered.Str(o.String())
+		})
 	}
 	reached, all := x.Counts()
 	var sites []ordered.Value

@@ -49,11 +49,7 @@ func parameters(required []string, properties ...ordered.Member) ordered.Value {
 	members := []ordered.Member{ordered.MemberOf("type", text("object")),
 		ordered.MemberOf("properties", ordered.ObjectOf(properties...))}
 	if required != nil {
-		names := make([]ordered.Value, len(required))
-		for i, name := range required {
-			names[i] = text(name)
-		}
-		members = append(members, ordered.MemberOf("required", list(names...)))
+		members = append(members, ordered.MemberOf("required", ordered.ListOf(required, text)))
 	}
 	return ordered.ObjectOf(members...)
 }
@@ -156,11 +152,7 @@ func edges(seed uint64, avoid ...string) []edge {
 		if len(kinds) == 1 {
 			return ordered.MemberOf("type", text(kinds[0]))
 		}
-		var all []ordered.Value
-		for _, k := range kinds {
-			all = append(all, text(k))
-		}
-		return ordered.MemberOf("type", list(all...))
+		return ordered.MemberOf("type", ordered.ListOf(kinds, text))
 	}
 	described := func() ordered.Member { return ordered.MemberOf("description", text(d.Remark())) }
 	nullable := ordered.MemberOf("nullable", ordered.Boolean(true))

@@ -388,17 +388,12 @@ func (s *Server) models(a *asked) error {
 		writeJSON(a.w, http.StatusOK, model(name))
 		return nil
 	}
-	list := make([]ordered.Value, len(s.o.Names))
-	for i, name := range s.o.Names {
-		list[i] = model(name)
-	}
-	v := ordered.ObjectOf(ordered.MemberOf("object", ordered.Str("list")),
-		ordered.MemberOf("data", ordered.ArrayOf(list...)))
+	data := ordered.MemberOf("data", ordered.ListOf(s.o.Names, model))
+	v := ordered.ObjectOf(ordered.MemberOf("object", ordered.Str("list")), data)
 	if anthropic {
-		v = ordered.ObjectOf(ordered.MemberOf("data", ordered.ArrayOf(list...)),
-			ordered.MemberOf("has_more", ordered.Boolean(false)),
+		v = ordered.ObjectOf(data, ordered.MemberOf("has_more", ordered.Boolean(false)),
 			ordered.MemberOf("first_id", ordered.Str(s.o.Names[0])),
-			ordered.MemberOf("last_id", ordered.Str(s.o.Names[len(list)-1])))
+			ordered.MemberOf("last_id", ordered.Str(s.o.Names[len(s.o.Names)-1])))
 	}
 	writeJSON(a.w, http.StatusOK, v)
 	return nil

@@ -45,11 +45,7 @@ func (v *Vocabulary) strings(of vocable) ordered.Value {
 	if of.names == nil {
 		return object("type", ordered.Str("string"), "minLength", ordered.Int(1))
 	}
-	var names []ordered.Value
-	for _, name := range of.names(v) {
-		names = append(names, ordered.Str(name))
-	}
-	one := object("enum", ordered.ArrayOf(names...))
+	one := object("enum", ordered.ListOf(of.names(v), ordered.Str))
 	if of.what != ruleWord.what {
 		return one
 	}

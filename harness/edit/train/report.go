@@ -185,13 +185,9 @@ func (r *Report) Value() ordered.Value {
 		lines = append(lines, ordered.ObjectOf(ordered.MemberOf("line", ordered.Int(m.Line)),
 			ordered.MemberOf("reason", ordered.Str(m.Reason))))
 	}
-	headers := []ordered.Value{}
-	for _, n := range r.Tagged.Headers {
-		headers = append(headers, ordered.Int(n))
-	}
 	return v.With("status", ordered.Str(string(r.Tagged.Status()))).
 		With("untagged", ordered.ArrayOf(lines...)).
-		With("marked_headers", ordered.ArrayOf(headers...)).
+		With("marked_headers", ordered.ListOf(r.Tagged.Headers, ordered.Int)).
 		With("tagged", ordered.Boolean(r.Tagged.Tags)).
 		With("diff", ordered.Str(r.Tagged.Mended().Diff())).
 		With("renderings", ordered.Int(r.Tagged.Tested))

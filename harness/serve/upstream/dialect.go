@@ -76,14 +76,6 @@ func join(v, more ordered.Value) ordered.Value {
 	return v
 }
 
-func texts(list []string) ordered.Value {
-	values := make([]ordered.Value, len(list))
-	for i, s := range list {
-		values[i] = ordered.Str(s)
-	}
-	return ordered.ArrayOf(values...)
-}
-
 // completionFields returns the fields of OpenAI's legacy completions API.
 func completionFields(b *Backend, j serve.Job) ordered.Value {
 	v := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
@@ -96,7 +88,7 @@ func completionFields(b *Backend, j serve.Job) ordered.Value {
 		v = v.With("max_tokens", ordered.Int(j.Max))
 	}
 	if len(j.Output.Stops) > 0 {
-		v = v.With("stop", texts(j.Output.Stops))
+		v = v.With("stop", ordered.ListOf(j.Output.Stops, ordered.Str))
 	}
 	return join(v, j.Sampling)
 }
@@ -107,7 +99,7 @@ func llamaFields(b *Backend, j serve.Job) ordered.Value {
 	if j.Max == 0 {
 		v = v.With("max_tokens", ordered.Int(-1))
 	}
-	return v.With("preserved_tokens", texts(j.Output.Preserved)).
+	return v.With("preserved_tokens", ordered.ListOf(j.Output.Preserved, ordered.Str)).
 		With("cache_prompt", ordered.Boolean(true))
 }
 
@@ -195,7 +187,7 @@ func ollamaFields(b *Backend, j serve.Job) ordered.Value {
 		options = options.With("num_predict", ordered.Int(-1))
 	}
 	if len(j.Output.Stops) > 0 {
-		options = options.With("stop", texts(j.Output.Stops))
+		options = options.With("stop", ordered.ListOf(j.Output.Stops, ordered.Str))
 	}
 	return ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
 		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt.Text))),
