@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -73,14 +72,10 @@ func (l *hubListing) run(c *call) error {
 	}
 	name := filepath.Join(l.Folder, crawl.Repositories)
 	if l.json {
-		return printJSON(c, struct {
-			File         string `json:"file"`
-			Repositories int    `json:"repositories"`
-			LeftOut      int    `json:"left_out"`
-			Pages        int    `json:"pages"`
-			Unchanged    int    `json:"unchanged"`
-			Resumed      int    `json:"resumed"`
-		}{name, done.Found, done.LeftOut, done.Pages, done.Unchanged, done.Resumed})
+		return writeJSON(c.data(), struct {
+			File string `json:"file"`
+			crawl.Listed
+		}{name, done})
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s: %d repositories on %d pages, %d of them unchanged\n", name,
 		done.Found, done.Pages, done.Unchanged)
@@ -98,13 +93,6 @@ func toGoOn(err error) error {
 		return fmt.Errorf("%w: %w; run it again to go on", errUnread, err)
 	}
 	return err
-}
-
-func printJSON(c *call, v any) error {
-	out := json.NewEncoder(c.data())
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(v)
 }
 
 var hubFetchCommand = command{
@@ -170,18 +158,10 @@ func (f *hubFetching) run(c *call) error {
 func (f *hubFetching) print(c *call, done crawl.Fetched) error {
 	name := filepath.Join(filepath.Dir(f.List), crawl.Manifest)
 	if f.json {
-		return printJSON(c, struct {
-			File         string `json:"file"`
-			Repositories int    `json:"repositories"`
-			Read         int    `json:"read"`
-			Templates    int    `json:"templates"`
-			Places       int    `json:"places"`
-			Bare         int    `json:"without_template"`
-			Denied       int    `json:"denied"`
-			Broken       int    `json:"broken"`
-			Failed       int    `json:"failed"`
-		}{name, done.Repositories, done.Read, done.Templates, done.Places, done.Bare, done.Denied,
-			done.Broken, done.Failed})
+		return writeJSON(c.data(), struct {
+			File string `json:"file"`
+			crawl.Fetched
+		}{name, done})
 	}
 	_, err := fmt.Fprintf(c.stdout, "%s: %d templates in %d places\n%d repositories: %d read now, "+
 		"%d without a template, %d may not be read, %d broken or gone, %d failed\n", name,

@@ -77,11 +77,11 @@ type Listing struct {
 
 // Listed is how a listing went.
 type Listed struct {
-	Found     int // repositories
-	LeftOut   int // those whose name or commit cannot be used
-	Pages     int
-	Unchanged int // pages that were as they had been
-	Resumed   int // pages that an earlier run which was ended had asked for
+	Found     int `json:"repositories"`
+	LeftOut   int `json:"left_out"` // those whose name or commit cannot be used
+	Pages     int `json:"pages"`
+	Unchanged int `json:"unchanged"` // pages that were as they had been
+	Resumed   int `json:"resumed"`   // pages that an earlier run which was ended had asked for
 }
 
 // round is a listing from its first page to its last.

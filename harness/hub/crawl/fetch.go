@@ -14,13 +14,14 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/hub/manifest"
 	"github.com/goassay/assay/harness/hub/storage"
 	"github.com/goassay/assay/harness/report/safefile"
-	"golang.org/x/sync/errgroup"
 )
 
 // Fetch brings the templates of a manifest of repositories.
@@ -35,16 +36,16 @@ type Fetch struct {
 
 // Fetched is how it went.
 type Fetched struct {
-	Repositories int // in the manifest
-	Read         int // in this run
-	Denied       int // may not be read
-	Broken       int // have a file that cannot be used, or are gone
-	Bare         int // have no template
-	Templates    int // distinct
-	Places       int // entries of the manifest of templates
-	Failed       int // could not be read; another try may help
+	Repositories int `json:"repositories"`     // in the manifest
+	Read         int `json:"read"`             // in this run
+	Templates    int `json:"templates"`        // distinct
+	Places       int `json:"places"`           // entries of the manifest of templates
+	Bare         int `json:"without_template"` // have no template
+	Denied       int `json:"denied"`           // may not be read
+	Broken       int `json:"broken"`           // have a file that cannot be used, or are gone
+	Failed       int `json:"failed"`           // could not be read; another try may help
 	// Why is the first failure; nil: there was none.
-	Why error
+	Why error `json:"-"`
 }
 
 // record is a line of the journal: a repository that was read.
