@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/report/visible"
@@ -91,19 +91,11 @@ func (c *cellCount) String() string {
 
 // align writes a table with its columns padded, without spaces at the ends of lines.
 func align(table [][]string) string {
-	widths := make([]int, len(table[0]))
-	for _, line := range table {
-		for i, text := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-	}
 	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, line := range table {
-		row := ""
-		for i, text := range line {
-			row += text + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+2)
-		}
-		b.WriteString(strings.TrimRight(row, " ") + "\n")
+		fmt.Fprintln(w, strings.Join(line, "\t"))
 	}
+	w.Flush()
 	return b.String()
 }
