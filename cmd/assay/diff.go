@@ -91,13 +91,9 @@ func readCases(dir string) ([]families.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []families.Case
-	for _, file := range files {
-		cases, err := script.Read(fsys, file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		all = append(all, cases...)
+	all, err := script.ReadAll(fsys, files)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return all, nil
 }

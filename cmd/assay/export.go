@@ -9,7 +9,6 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation/standard"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/script"
@@ -142,31 +141,25 @@ func (e *export) battery(v script.Variant) error {
 // cases exports the cases of a family and its capabilities.
 func (e *export) cases(v script.Variant) error {
 	f := v.Family
-	text, err := e.suite.Corpus.Text(f.Name)
+	src, err := script.Own(e.suite.Corpus, f.Name)
 	if err != nil {
 		return err
 	}
-	template := f.Name + "/" + families.OwnTemplate
-	t, err := subject.New(template, text).Limited(e.ctx, e.limits.Limits).Compile()
+	t, err := src.Limited(e.ctx, e.limits.Limits).Compile()
 	if err != nil {
 		return err
 	}
 	e.vector(ordered.MemberOf("kind", ordered.Str("caps")),
 		ordered.MemberOf("id", ordered.Str("caps/"+f.Name)),
-		ordered.MemberOf("template", ordered.Str(template)),
+		ordered.MemberOf("template", ordered.Str(src.Name)),
 		ordered.MemberOf("want", t.Caps().Value()))
-	for _, file := range f.Cases {
-		cases, err := script.Read(e.suite.Corpus.FS, file)
-		if err != nil {
-			return err
-		}
-		for i, c := range cases {
-			if c.Parsed && c.Template == "" { // a vector names a template of the corpus
-				e.parse(t, template, fmt.Sprintf("%s/%s/%d", f.Name, c.Name, i), c)
-			}
+	cases, err := script.ReadAll(e.suite.Corpus.FS, f.Cases)
+	for _, c := range cases {
+		if c.Parsed && c.Template == "" { // a vector names a template of the corpus
+			e.parse(t, src.Name, fmt.Sprintf("%s/%s/%d", f.Name, c.Name, c.Number), c)
 		}
 	}
-	return nil
+	return err
 }
 
 func (e *export) parse(t *engine.Template, template, id string, c families.Case) {
@@ -182,11 +175,8 @@ func (e *export) parse(t *engine.Template, template, id string, c families.Case)
 		members = append(members, ordered.MemberOf("grammar_accepts", ordered.Boolean(true)))
 	}
 	if len(c.Fallbacks) > 0 {
-		names := make([]ordered.Value, len(c.Fallbacks))
-		for i, name := range c.Fallbacks {
-			names[i] = ordered.Str(name)
-		}
-		members = append(members, ordered.MemberOf("fallback", ordered.ArrayOf(names...)))
+		members = append(members,
+			ordered.MemberOf("fallback", ordered.ListOf(c.Fallbacks, ordered.Str)))
 	}
 	if r, err := chat.ParseRequest(c.Request); err == nil {
 		if prompt, err := t.Render(r); err == nil {

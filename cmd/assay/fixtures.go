@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/foreign/canitoolcall"
@@ -60,11 +59,10 @@ func (f *fixtures) run(c *call, e *export) error {
 // family writes the folder of a family.
 func (f *fixtures) family(c *call, e *export, loaded *families.Corpus, family *families.Family,
 	m canitoolcall.Model) error {
-	text, err := loaded.Text(family.Name)
+	src, err := script.Own(loaded, family.Name)
 	if err != nil {
 		return err
 	}
-	src := subject.New(family.Name+"/"+families.OwnTemplate, text)
 	t, err := src.Limited(c.ctx, e.limits.Limits).Compile()
 	if err != nil {
 		return err
@@ -76,20 +74,18 @@ func (f *fixtures) family(c *call, e *export, loaded *families.Corpus, family *f
 	}
 	var lines strings.Builder
 	written, left := 0, map[string]int{}
-	for _, file := range family.Cases {
-		cases, err := script.Read(loaded.FS, file)
+	cases, err := script.ReadAll(loaded.FS, family.Cases)
+	if err != nil {
+		return err
+	}
+	for _, one := range cases {
+		record, err := w.Record(one)
 		if err != nil {
-			return err
+			left[err.Error()]++
+			continue
 		}
-		for i, one := range cases {
-			record, err := w.Record(one, i)
-			if err != nil {
-				left[err.Error()]++
-				continue
-			}
-			fmt.Fprintln(&lines, record)
-			written++
-		}
+		fmt.Fprintln(&lines, record)
+		written++
 	}
 	dir := filepath.Join(f.out, family.Name)
 	if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation/standard"
 	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/hub/manifest"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/report/spelling"
@@ -105,10 +106,8 @@ func (s *sampling) of() llama.Sampling {
 func familyNames() []string {
 	names := []string{allFamilies}
 	if all, err := families.Load(corpus.FS); err == nil {
-		for i := range all.Families {
-			if all.Families[i].Own {
-				names = append(names, all.Families[i].Name)
-			}
+		for src := range script.EachOwn(all) {
+			names = append(names, src.Name)
 		}
 	}
 	return names
@@ -253,16 +252,10 @@ func (r *liveRun) families() ([]compiled, error) {
 		return nil, err
 	}
 	var list []compiled
-	for i := range all.Families {
-		f := &all.Families[i]
-		if !f.Own || r.family != allFamilies && f.Name != r.family {
+	for src := range script.EachOwn(all) {
+		if r.family != allFamilies && src.Name != r.family {
 			continue
 		}
-		text, err := all.Text(f.Name)
-		if err != nil {
-			return nil, err
-		}
-		src := subject.New(f.Name, text)
 		t, err := src.Compile()
 		if err != nil {
 			return nil, err

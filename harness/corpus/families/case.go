@@ -9,6 +9,7 @@ import (
 // scripts; package script reads it.
 type Case struct {
 	Name      string // the script's file name without its ending
+	Number    int    // of the case in its script, from 0
 	About     string // the comment at its start
 	Family    string // the argument of `template`
 	Template  string // the template's text where the script itself has it

@@ -32,7 +32,22 @@ func Read(fsys fs.FS, file string) ([]families.Case, error) {
 	if len(r.cases) == 0 && r.current.HasPrompt {
 		r.cases = append(r.cases, r.current)
 	}
+	for i := range r.cases {
+		r.cases[i].Number = i
+	}
 	return r.cases, nil
+}
+
+// ReadAll reads scripts, one after the other.
+func ReadAll(fsys fs.FS, files []string) (all []families.Case, err error) {
+	for _, file := range files {
+		cases, err := Read(fsys, file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cases...)
+	}
+	return all, nil
 }
 
 // maxOutputs bounds the outputs of a script's cases together, in bytes: one file may be the output

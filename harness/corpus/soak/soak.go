@@ -76,12 +76,8 @@ func Load(corpus, vendor fs.FS) (*Pool, error) {
 	cases := map[string][]families.Case{}
 	for _, v := range suite.Variants() {
 		if cases[v.Family.Name] == nil {
-			for _, file := range v.Family.Cases {
-				more, err := script.Read(loaded.FS, file)
-				if err != nil {
-					return nil, err
-				}
-				cases[v.Family.Name] = append(cases[v.Family.Name], more...)
+			if cases[v.Family.Name], err = script.ReadAll(loaded.FS, v.Family.Cases); err != nil {
+				return nil, err
 			}
 			for _, c := range cases[v.Family.Name] {
 				if c.Parsed {
@@ -193,7 +189,7 @@ func (p *Pool) Run(ctx context.Context, o Options) (Stats, error) {
 
 // one draws and checks case n.
 func (p *Pool) one(o Options, n uint64) (Stats, error) {
-	c, err := p.draw(o.Seed, n)
+	c, err := p.Draw(o.Seed, n)
 	if err != nil {
 		return Stats{Cases: 1}, &Failure{Seed: o.Seed, Number: n, Template: c.Name, Err: err}
 	}
@@ -219,9 +215,8 @@ func (p *Pool) one(o Options, n uint64) (Stats, error) {
 }
 
 // Draw returns case n of a seed.
-func (p *Pool) Draw(seed, n uint64) (Case, error) { return p.draw(seed, n) }
+func (p *Pool) Draw(seed, n uint64) (c Case, err error) {
 
-func (p *Pool) draw(seed, n uint64) (c Case, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("internal error: panic: %v\n%s", r, debug.Stack())

@@ -93,8 +93,8 @@ func NewWriter(family string, t *engine.Template, m Model, s Source) *Writer {
 	return w
 }
 
-// Record returns a case as a record, n being its number in its script; an error is why it has none.
-func (w *Writer) Record(c families.Case, n int) (ordered.Value, error) {
+// Record returns a case as a record; an error is why it has none.
+func (w *Writer) Record(c families.Case) (ordered.Value, error) {
 	if !c.Parsed || c.Template != "" || len(c.Fallbacks) > 0 {
 		return ordered.Value{}, errors.New("it is not read by the family's own template alone")
 	}
@@ -134,7 +134,8 @@ func (w *Writer) Record(c families.Case, n int) (ordered.Value, error) {
 		return ordered.Value{}, err
 	}
 	members := []ordered.Member{
-		ordered.MemberOf("id", ordered.Str(fmt.Sprintf("%s/assay-%s-%d", w.family, c.Name, n))),
+		ordered.MemberOf("id",
+			ordered.Str(fmt.Sprintf("%s/assay-%s-%d", w.family, c.Name, c.Number))),
 		ordered.MemberOf("family", ordered.Str(w.family)),
 		ordered.MemberOf("models", ordered.ArrayOf(ordered.Str(w.model.Repo))),
 		ordered.MemberOf("spec_version", ordered.Str("0.1")),
@@ -264,11 +265,7 @@ func tags(c families.Case, m chat.Message, prefill string) ordered.Value {
 	add("string-escapes", strings.Contains(text, `\`))
 	add("unicode", strings.ContainsFunc(c.Output, func(r rune) bool { return r > 0x7f }))
 	add("x-assay-"+strings.ReplaceAll(c.Name, "_", "-"), kind.MatchString(c.Name))
-	items := make([]ordered.Value, len(names))
-	for i, name := range names {
-		items[i] = ordered.Str(name)
-	}
-	return ordered.ArrayOf(items...)
+	return ordered.ListOf(names, ordered.Str)
 }
 
 // kind matches the names that a tag can have.
@@ -282,15 +279,12 @@ func (w *Writer) Family(about string) (ordered.Value, error) {
 		return ordered.Value{}, err
 	}
 	seen := map[string]bool{}
-	var all, stops []ordered.Value
+	var all []ordered.Value
 	for _, m := range slices.Concat(markers, w.stops) {
 		if m = strings.TrimSpace(m); m != "" && !seen[m] {
 			seen[m] = true
 			all = append(all, ordered.Str(m))
 		}
-	}
-	for _, stop := range w.stops {
-		stops = append(stops, ordered.Str(stop))
 	}
 	f := &w.template.Analysis().Format
 	return ordered.ObjectOf(ordered.MemberOf("slug", ordered.Str(w.family)),
@@ -302,7 +296,7 @@ func (w *Writer) Family(about string) (ordered.Value, error) {
 		ordered.MemberOf("reference_models", ordered.ArrayOf(ordered.ObjectOf(
 			ordered.MemberOf("repo", ordered.Str(w.model.Repo)),
 			ordered.MemberOf("revision", ordered.Str(w.model.Revision)),
-			ordered.MemberOf("stop_tokens", ordered.ArrayOf(stops...))))),
+			ordered.MemberOf("stop_tokens", ordered.ListOf(w.stops, ordered.Str))))),
 		ordered.MemberOf("format_notes", ordered.Str("docs/formats/"+w.family+".md"))), nil
 }
 

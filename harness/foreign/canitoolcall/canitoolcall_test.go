@@ -55,8 +55,8 @@ func TestRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for n, c := range cases {
-				record, err := w.Record(c, n)
+			for _, c := range cases {
+				record, err := w.Record(c)
 				if err != nil {
 					continue
 				}

@@ -86,9 +86,9 @@ func (s *Subject) vocabulary() []string {
 }
 
 // request makes the part of an adapter's request that is the same for all ways to cut an output.
-func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []string, output string,
+func (s *Subject) request(r chat.Request, value json.RawMessage, output string,
 	reason chat.FinishReason) (Request, error) {
-	plan, err := s.Template.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: fallbacks})
+	plan, err := s.Template.Prepare(r, engine.PrepareOptions{Insist: true})
 	if err != nil {
 		return Request{}, err
 	}
@@ -109,52 +109,54 @@ func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []str
 
 // CorpusCases returns the cases of a family that parse an output, with the family's own template.
 func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, error) {
-	text, err := c.Text(f.Name)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := NewSubject(subject.New(f.Name+"/"+families.OwnTemplate, text))
+	s, read, err := familyOf(c, f)
 	if err != nil {
 		return nil, nil, err
 	}
 	var cases []Case
-	for _, file := range f.Cases {
-		read, err := script.Read(c.FS, file)
+	for _, one := range read {
+		r, err := chat.ParseRequest(one.Request)
 		if err != nil {
 			return nil, nil, err
 		}
-		for i, one := range read {
-			if !one.Parsed || one.Template != "" || len(one.Fallbacks) > 0 {
-				continue // a fallback spelling is the caller's wish, which no other engine knows
-			}
-			r, err := chat.ParseRequest(one.Request)
-			if err != nil {
-				return nil, nil, err
-			}
-			if r.ReasoningFormat == chat.ReasoningKeep {
-				continue // a wish, too
-			}
-			id := fmt.Sprintf("%s/%s/%d", f.Name, one.Name, i)
-			request, err := s.request(r, json.RawMessage(one.Request.String()), nil, one.Output,
-				one.Reason)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", id, err)
-			}
-			about, _, _ := strings.Cut(one.About, "\n")
-			c := Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0,
-				Request: request, Want: messageOf(one.Message)}
-			if err := c.note(s, r, one); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", id, err)
-			}
-			cases = append(cases, c)
-			if r.Continue != chat.ContinueNone {
-				last := &cases[len(cases)-1]
-				full := last.Want
-				last.Full, last.Want = &full, continuation(r, full)
-			}
+		if r.ReasoningFormat == chat.ReasoningKeep {
+			continue // the caller's wish, too
 		}
+		id := fmt.Sprintf("%s/%s/%d", f.Name, one.Name, one.Number)
+		request, err := s.request(r, json.RawMessage(one.Request.String()), one.Output, one.Reason)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", id, err)
+		}
+		about, _, _ := strings.Cut(one.About, "\n")
+		c := Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0,
+			Request: request, Want: messageOf(one.Message)}
+		if err := c.note(s, r, one); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", id, err)
+		}
+		if r.Continue != chat.ContinueNone {
+			full := c.Want
+			c.Full, c.Want = &full, continuation(r, full)
+		}
+		cases = append(cases, c)
 	}
 	return s, cases, nil
+}
+
+// familyOf returns a family's own template, and its cases that another engine can run: those that
+// parse an output by no fallback spelling, which is the caller's wish.
+func familyOf(c *families.Corpus, f *families.Family) (*Subject, []families.Case, error) {
+	src, err := script.Own(c, f.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := NewSubject(src)
+	if err != nil {
+		return nil, nil, err
+	}
+	cases, err := script.ReadAll(c.FS, f.Cases)
+	return s, slices.DeleteFunc(cases, func(one families.Case) bool {
+		return !one.Parsed || one.Template != "" || len(one.Fallbacks) > 0
+	}), err
 }
 
 // note notes the oddities of a case's output on which engines differ by design.
@@ -252,7 +254,7 @@ func (s *Subject) Turns() ([]Case, error) {
 	}
 	cases := make([]Case, len(all))
 	for i, turn := range all {
-		r, err := s.request(turn.Request, turn.JSON, nil, turn.Output, chat.FinishStop)
+		r, err := s.request(turn.Request, turn.JSON, turn.Output, chat.FinishStop)
 		if err != nil {
 			return nil, err
 		}

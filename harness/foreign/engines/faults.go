@@ -2,19 +2,18 @@ package engines
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/hub/manifest"
 )
 
 // Digest is the first 16 digits of the SHA-256 of the engine's name, a zero byte and the case's id.
 // So nobody chooses the faults that come first.
 func (r *Result) Digest() string {
-	sum := sha256.Sum256([]byte(r.Engine + "\x00" + r.Case))
-	return hex.EncodeToString(sum[:8])
+	return manifest.Digest(r.Engine + "\x00" + r.Case)[:16]
 }
 
 // Faults returns the faults in outputs in the order of their digests, one for a case in an engine:
@@ -30,12 +29,9 @@ func (m *Matrix) Faults() []Result {
 			first[r.Digest()] = r
 		}
 	}
-	all := make([]Result, 0, len(first))
-	for _, r := range first {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b Result) int { return cmp.Compare(a.Digest(), b.Digest()) })
-	return all
+	return slices.SortedFunc(maps.Values(first), func(a, b Result) int {
+		return cmp.Compare(a.Digest(), b.Digest())
+	})
 }
 
 // maxPart bounds each part of a line, in bytes: results may come from anybody.

@@ -15,9 +15,7 @@ import (
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
-	"github.com/goassay/assay/harness/corpus/script"
 )
 
 // Turn is an output that a grammar takes or does not take.
@@ -87,10 +85,10 @@ var choices = []toolChoice{
 		return r.With("tool_choice", ordered.Str("required"))
 	}},
 	{"named", func(r ordered.Value, tool string) ordered.Value {
-		function := ordered.ObjectOf(ordered.Member{Key: "name", Value: ordered.Str(tool)})
+		function := ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(tool)))
 		return r.With("tool_choice", ordered.ObjectOf(
-			ordered.Member{Key: "type", Value: ordered.Str("function")},
-			ordered.Member{Key: "function", Value: function}))
+			ordered.MemberOf("type", ordered.Str("function")),
+			ordered.MemberOf("function", function)))
 	}},
 	{"one call", func(r ordered.Value, _ string) ordered.Value {
 		return r.With("parallel_tool_calls", ordered.Boolean(false))
@@ -128,44 +126,31 @@ func NewDrawer(ctx context.Context, c *families.Corpus, only string) (*Drawer, e
 }
 
 func (d *Drawer) family(c *families.Corpus, f *families.Family) error {
-	text, err := c.Text(f.Name)
-	if err != nil {
-		return err
-	}
-	s, err := NewSubject(subject.New(f.Name+"/"+families.OwnTemplate, text))
+	s, cases, err := familyOf(c, f)
 	if err != nil {
 		return err
 	}
 	known := map[string]*constrained{} // two cases mostly have one grammar
-	for _, file := range f.Cases {
-		read, err := script.Read(c.FS, file)
-		if err != nil {
-			return err
-		}
-		for _, one := range read {
-			if !one.Parsed || one.Template != "" || len(one.Fallbacks) > 0 {
+	for _, one := range cases {
+		tools := one.Request.At("tools").Items()
+		for i, choice := range choices {
+			tool := ""
+			if len(tools) > 0 {
+				tool = tools[0].At("function").At("name").Text()
+			} else if i > 0 {
+				break
+			}
+			name := f.Name + "/" + one.Name + ", " + choice.name
+			at, key, err := s.constrained(choice.apply(one.Request, tool))
+			if err != nil {
+				d.Refused = append(d.Refused, name+": "+err.Error())
 				continue
 			}
-			tools := one.Request.At("tools").Items()
-			for i, choice := range choices {
-				tool := ""
-				if len(tools) > 0 {
-					tool = tools[0].At("function").At("name").Text()
-				} else if i > 0 {
-					break
-				}
-				name := f.Name + "/" + one.Name + ", " + choice.name
-				at, key, err := s.constrained(choice.apply(one.Request, tool))
-				if err != nil {
-					d.Refused = append(d.Refused, name+": "+err.Error())
-					continue
-				}
-				if known[key] == nil {
-					known[key], at.name = at, name
-					d.plans[f.Name] = append(d.plans[f.Name], at)
-				}
-				known[key].outputs = append(known[key].outputs, one.Output)
+			if known[key] == nil {
+				known[key], at.name = at, name
+				d.plans[f.Name] = append(d.plans[f.Name], at)
 			}
+			known[key].outputs = append(known[key].outputs, one.Output)
 		}
 	}
 	return nil

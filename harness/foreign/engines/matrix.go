@@ -61,12 +61,9 @@ func (m *Matrix) Replace(results ...Result) {
 
 // Results returns the results in order of engine, case and cut.
 func (m *Matrix) Results() []Result {
-	var all []Result
-	for _, r := range m.results {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b Result) int { return cmp.Compare(a.key(), b.key()) })
-	return all
+	return slices.SortedFunc(maps.Values(m.results), func(a, b Result) int {
+		return cmp.Compare(a.key(), b.key())
+	})
 }
 
 // Write writes the results as JSON lines to a fresh file, which then takes the name.
@@ -247,12 +244,7 @@ func (m *Matrix) kinds(b *strings.Builder, p part, engines []string) {
 		b.WriteString(" " + e + " |")
 	}
 	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(engines)) + "\n")
-	kinds := make([]string, 0, len(counts))
-	for k := range counts {
-		kinds = append(kinds, k)
-	}
-	slices.Sort(kinds)
-	for _, k := range kinds {
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(b, "| %s |", k)
 		for _, e := range engines {
 			if n := counts[k][e]; n > 0 {

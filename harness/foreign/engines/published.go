@@ -3,9 +3,7 @@ package engines
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +15,8 @@ import (
 	"github.com/goassay/assay/engine/formatjson"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/hub/manifest"
 )
 
 // PublishedReadings are the readings that `make engines` wrote last: of the template of each family
@@ -246,12 +246,8 @@ func (p *Published) formatOf(c *families.Corpus, f *publishedFamily) (string, er
 
 // source returns the template of which the readings are, where the corpus still has it.
 func (f *publishedFamily) source(c *families.Corpus) (src subject.Source, ok bool) {
-	text, err := c.Text(f.Name)
-	if err != nil {
-		return src, false
-	}
-	src = subject.New(f.Name+"/"+families.OwnTemplate, text)
-	return src, digest(src) == f.Template
+	src, err := script.Own(c, f.Name)
+	return src, err == nil && digest(src) == f.Template
 }
 
 // Stale returns the families, each with an engine, whose template the corpus has no more.
@@ -277,6 +273,5 @@ func formatText(t *engine.Template) string {
 
 // digest is the first 16 digits of the SHA-256 of a template's source.
 func digest(src subject.Source) string {
-	sum := sha256.Sum256([]byte(src.Text))
-	return hex.EncodeToString(sum[:8])
+	return manifest.Digest(src.Text)[:16]
 }

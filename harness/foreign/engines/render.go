@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/report"
 )
 
 // Prompt is a prompt to have an engine render.
@@ -91,10 +92,7 @@ func judgePrompt(want string, a Answer) Judgement {
 		return Judgement{Verdict: Equal}
 	}
 	got := *a.Text
-	at := 0
-	for at < min(len(got), len(want)) && got[at] == want[at] {
-		at++
-	}
+	at := report.Parting(got, want)
 	return Judgement{Fault, "wrong text", fmt.Sprintf("at byte %d the prompt has %.60q, want %.60q",
 		at, got[at:], want[at:])}
 }

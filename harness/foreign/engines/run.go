@@ -45,9 +45,7 @@ func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choi
 	for i := range cases {
 		c := &cases[i]
 		if lacks := a.lacks(c, choice, p); lacks != "" {
-			found(Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID,
-				About: c.About, Cut: whole, Parser: p,
-				Judgement: Judgement{NoParser, "", lacks}})
+			found(a.unread(c, p, lacks))
 			continue
 		}
 		if err := a.all(ctx, c, p, uint64(i), found); err != nil {
@@ -69,22 +67,30 @@ func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case,
 	object, err := responsetemplate.Emit(s.Template)
 	if err != nil {
 		for i := range cases {
-			rename(Result{Version: a.Version, Family: cases[i].Family, Case: cases[i].ID,
-				About: cases[i].About, Cut: whole,
-				Judgement: Judgement{NoParser, "", err.Error()}})
+			rename(a.unread(&cases[i], Parser{}, err.Error()))
 		}
 		return nil
 	}
-	cases = slices.Clone(cases)
-	for i := range cases {
-		cases[i].Request.ResponseTemplate = json.RawMessage(object.String())
-	}
-	for i := range cases {
-		if err := a.all(ctx, &cases[i], Parser{}, uint64(i), rename); err != nil {
+	for i, c := range cases {
+		c.Request.ResponseTemplate = json.RawMessage(object.String())
+		if err := a.all(ctx, &c, Parser{}, uint64(i), rename); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// result begins the result of a case.
+func (a *Adapter) result(c *Case, how cut, p Parser) Result {
+	return Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID,
+		About: c.About, Cut: how, Parser: p}
+}
+
+// unread is the result of a case for which there is no parser.
+func (a *Adapter) unread(c *Case, p Parser, why string) Result {
+	r := a.result(c, whole, p)
+	r.Judgement = Judgement{NoParser, "", why}
+	return r
 }
 
 // favour breaks ties between parsers that read equally many of the template's turns: it takes those
@@ -140,8 +146,7 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 	if choice.Undisclosed {
 		// Only the family's outputs show which parser reads its calls: "" comes first, and wins if
 		// none does.
-		with = slices.DeleteFunc(slices.Clone(cases),
-			func(c Case) bool { return len(c.Want.Calls) == 0 })
+		with = those(cases, Case.calls)
 		tools = append([]string{""}, a.ToolParsers...)
 	}
 	name, err := try(with, tools, func(n string) Parser { return Parser{n, best.Reasoning} })
@@ -223,9 +228,8 @@ func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut,
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID,
-		About: c.About, Cut: how, Parser: p,
-		Output: r.Output, Chunks: r.Chunks, Want: &c.Want, Got: answer.Message}
+	res := a.result(c, how, p)
+	res.Output, res.Chunks, res.Want, res.Got = r.Output, r.Chunks, &c.Want, answer.Message
 	res.Judgement = Judge(c, answer)
 	if how != whole && answer.Deltas != nil && res.Verdict != Fault {
 		if breach := Breach(answer.Deltas); breach != "" {
@@ -288,6 +292,15 @@ func Fits(readings []Reading, name string) (Reading, bool) {
 	return readings[i], readings[i].reads()
 }
 
+func (c Case) calls() bool  { return len(c.Want.Calls) > 0 }
+func (c Case) thinks() bool { return c.Want.Reasoning != "" && !c.calls() }
+func (c Case) plain() bool  { return c.Want.Reasoning == "" && !c.calls() }
+
+// those returns the cases of a kind.
+func those(cases []Case, kind func(Case) bool) []Case {
+	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !kind(c) })
+}
+
 // Pick tries every parser of the engine on the turns of a template.
 func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	turns, err := s.Turns()
@@ -322,12 +335,8 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 		}
 		return choice, nil
 	}
-	thoughts := slices.DeleteFunc(slices.Clone(turns),
-		func(c Case) bool { return c.Want.Reasoning == "" || len(c.Want.Calls) > 0 })
-	plain := slices.DeleteFunc(slices.Clone(turns),
-		func(c Case) bool { return c.Want.Reasoning != "" || len(c.Want.Calls) > 0 })
-	if len(thoughts) > 0 {
-		thoughts = append(thoughts, plain...)
+	if thoughts := those(turns, Case.thinks); len(thoughts) > 0 {
+		thoughts = append(thoughts, those(turns, Case.plain)...)
 		if choice.Thoughts, err = a.readings(ctx, leading(a.ReasoningParsers, first.Reasoning),
 			thoughts, func(name string) Parser { return Parser{Reasoning: name} },
 			readsThoughts); err != nil {
@@ -341,8 +350,7 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	if len(choice.Thoughts) > 0 && choice.Thoughts[0].reads() {
 		reads = choice.Best.Reasoning
 	}
-	calls := slices.DeleteFunc(slices.Clone(turns),
-		func(c Case) bool { return len(c.Want.Calls) == 0 })
+	calls := those(turns, Case.calls)
 	if len(calls) == 0 {
 		return choice, nil
 	}
@@ -370,14 +378,10 @@ func (a *Adapter) own(ctx context.Context, turns []Case, choice Choice) (Choice,
 		return a.readings(ctx, []string{byTemplate}, cases,
 			func(string) Parser { return Parser{} }, reads)
 	}
-	calls := slices.DeleteFunc(slices.Clone(turns),
-		func(c Case) bool { return len(c.Want.Calls) == 0 })
-	if choice.Tools, err = try(calls, readsCalls); err != nil {
+	if choice.Tools, err = try(those(turns, Case.calls), readsCalls); err != nil {
 		return Choice{}, err
 	}
-	thoughts := slices.DeleteFunc(slices.Clone(turns),
-		func(c Case) bool { return c.Want.Reasoning == "" || len(c.Want.Calls) > 0 })
-	choice.Thoughts, err = try(thoughts, readsThoughts)
+	choice.Thoughts, err = try(those(turns, Case.thinks), readsThoughts)
 	return choice, err
 }
 
@@ -402,23 +406,22 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
 			request, p := c.Request, parser(name)
 			request.Parser = &p
 			text, err := a.misread(ctx, c, request, reads)
-			if err == nil && text != "" && c.End != "" {
-				// Servers that keep the end token pass it to the parser.
-				request.Output += c.End
-				var kept string
-				if kept, err = a.misread(ctx, c, request, reads); kept == "" {
-					text = ""
+			again := func(output string) bool {
+				if err != nil || text == "" || output == "" {
+					return false
 				}
-				request.Output = c.Request.Output
-			}
-			if err == nil && text != "" && c.Other != "" {
-				request.Output = c.Other
+				request.Output = output
 				var other string
-				if other, err = a.misread(ctx, c, request, reads); other == "" && err == nil {
+				if other, err = a.misread(ctx, c, request, reads); other == "" {
 					text = ""
-					r.Other++
 				}
-				request.Output = c.Request.Output
+				return other == ""
+			}
+			if c.End != "" { // servers that keep the end token pass it to the parser
+				again(c.Request.Output + c.End)
+			}
+			if again(c.Other) {
+				r.Other++
 			}
 			if err != nil {
 				return nil, err
@@ -430,7 +433,7 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
 				continue
 			}
 			if r.Witness == "" {
-				r.Witness = fmt.Sprintf("%s: %s\noutput: %q", c.About, text, request.Output)
+				r.Witness = fmt.Sprintf("%s: %s\noutput: %q", c.About, text, c.Request.Output)
 			}
 			if failed++; failed == 4 && r.Read == 0 {
 				break // it reads nothing of this spelling

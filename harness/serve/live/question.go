@@ -8,13 +8,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
+	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/foreign/vector"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/serve/openai"
 )
 
@@ -491,6 +495,10 @@ func (a *asked) judge(ctx context.Context) error {
 	return nil
 }
 
+// everyMarker returns the markers of all formats of the corpus, for servers whose template is not
+// known.
+var everyMarker = sync.OnceValue(func() []string { return script.Markers(corpus.FS) })
+
 // leaks looks for markers in the text that clients show. Those that this project's parser leaves
 // there as well are text of the model's. The plan is nil where it is not known.
 func (r *reading) leaks(own *reading, plan *engine.Plan, markers []string) {
@@ -621,10 +629,7 @@ func (a *asked) prompt(ctx context.Context, plan *engine.Plan) (*engine.Plan, er
 			return other, nil
 		}
 	}
-	at := 0
-	for at < min(len(theirs), len(ours)) && theirs[at] == ours[at] {
-		at++
-	}
+	at := report.Parting(theirs, ours)
 	from := max(0, at-40)
 	for from > 0 && !utf8.RuneStart(ours[from]) {
 		from--

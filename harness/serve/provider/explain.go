@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -13,8 +12,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/check/subject"
-	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/script"
 )
 
 // Miss is something that an answer lacks, and the part of the provider that it comes from, as far
@@ -73,49 +71,15 @@ type Explainer struct {
 
 func NewExplainer(t *engine.Template, corpus fs.FS) *Explainer {
 	return &Explainer{schemas: newSchemas(), template: t,
-		families: sync.OnceValue(func() []string { return familyMarkers(corpus) })}
+		families: sync.OnceValue(func() []string {
+			markers := script.Markers(corpus)
+			for i, m := range markers {
+				markers[i] = strings.TrimSpace(m)
+			}
+			slices.Sort(markers)
+			return markers
+		})}
 }
-
-// familyMarkers are the markers of reasoning and calls of the corpus' templates.
-func familyMarkers(corpus fs.FS) []string {
-	c, err := families.Load(corpus)
-	if err != nil {
-		return nil
-	}
-	found := map[string]bool{}
-	for i := range c.Families {
-		text, err := c.Text(c.Families[i].Name)
-		if err != nil {
-			continue
-		}
-		t, err := engine.Compile(context.Background(), engine.Source{Name: c.Families[i].Name,
-			Text: text,
-			BOS:  subject.BOS, EOS: subject.EOS, StandIns: true}, engine.Options{})
-		if err != nil {
-			continue
-		}
-		plan, err := t.Prepare(plainRequest, engine.PrepareOptions{Insist: true})
-		if err != nil {
-			continue
-		}
-		for _, m := range plan.Preserved {
-			found[strings.TrimSpace(m)] = true
-		}
-	}
-	var markers []string
-	for m := range found {
-		if telling(m) {
-			markers = append(markers, m)
-		}
-	}
-	slices.Sort(markers)
-	return markers
-}
-
-// plainRequest stands for requests with a tool.
-var plainRequest = chat.Request{Messages: []ordered.Value{chat.User("Hello.")},
-	Tools: []chat.Tool{{Name: "look", Parameters: ordered.ObjectOf(
-		ordered.MemberOf("type", ordered.Str("object")))}}}
 
 // telling reports whether a marker is one that nobody writes by chance: a tag or a bracket with a
 // name in it.

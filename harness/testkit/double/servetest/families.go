@@ -1,14 +1,13 @@
 package servetest
 
 import (
-	"context"
 	"iter"
 	"testing"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/script"
 )
 
 // AllFamilies stands for every family in the name that [ToolFamilies] takes.
@@ -21,18 +20,12 @@ func ToolFamilies(t testing.TB, name string) iter.Seq2[engine.Source, *engine.Te
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range all.Families {
-			f := &all.Families[i]
-			if !f.Own || name != AllFamilies && name != f.Name {
+		for src := range script.EachOwn(all) {
+			if name != AllFamilies && name != src.Name {
 				continue
 			}
-			text, err := all.Text(f.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			src := engine.Source{Name: f.Name, Text: text, BOS: subject.BOS, EOS: subject.EOS}
-			tm, err := engine.Compile(context.Background(), src, engine.Options{Now: subject.Now})
-			if err == nil && tm.Gate().Err() == nil && !yield(src, tm) {
+			tm, err := src.Compile()
+			if err == nil && tm.Gate().Err() == nil && !yield(src.Source, tm) {
 				return
 			}
 		}
