@@ -109,6 +109,10 @@ func dumped(message string) []edit {
 		{message + ".tool_calls", "null"}}
 }
 
+// inTags is an answer with its reasoning between tags in the content.
+var inTags = edit{"messages[1].content",
+	`"<think>\nThe title names the movement.\n</think>\n\nMonet painted it at Le Havre."`}
+
 // parts is a text as a list with one part.
 func parts(text string) string { return `[{"type": "text", "text": "` + text + `"}]` }
 
@@ -186,8 +190,10 @@ var table = []spelled{
 	// reasoning within the content
 	{name: "an answer with its reasoning between <think> tags in the content", by: servers,
 		base: "thought", relation: Inline,
-		sent: []edit{{"messages[1].reasoning_content", "-"}, {"messages[1].content",
-			`"<think>\nThe title names the movement.\n</think>\n\nMonet painted it at Le Havre."`}}},
+		sent: []edit{{"messages[1].reasoning_content", "-"}, inTags}},
+	{name: `an answer with its reasoning in the content, and "reasoning_content": null`, by: servers,
+		base: "thought", plain: []edit{{"messages[1].reasoning_content", "-"}, inTags},
+		sent: []edit{{"messages[1].reasoning_content", "null"}, inTags}},
 	{name: "an answer whose reasoning in the content is closed and not opened", by: servers,
 		base: "thought", relation: Inline,
 		sent: []edit{{"messages[1].reasoning_content", "-"}, {"messages[1].content",
@@ -203,8 +209,7 @@ var table = []spelled{
 			`"<think>\nThe title names the movement.\n</think>\n\nMonet painted it at Le Havre."`}}},
 	{name: "an answer with its reasoning both as a member and between <think> tags",
 		by: "proxies that add the member and keep the content", base: "thought",
-		relation: Inline, sent: []edit{{"messages[1].content",
-			`"<think>\nThe title names the movement.\n</think>\n\nMonet painted it at Le Havre."`}}},
+		relation: Inline, sent: []edit{inTags}},
 
 	// ids
 	{name: "ids as OpenAI makes them", by: agents, base: "calls", relation: Renamed,

@@ -166,18 +166,30 @@ func (j *judge) tags(spellings []sent.Spelling) [][2]string {
 	return all
 }
 
-// plain returns the faults of a plain request: it crashes in some views and not in others. What
+// plain returns the faults of a plain request: it crashes in some views and not in others, or is
+// written otherwise where an engine gives null for a variable that the request does not have. What
 // crashes in all engines with Python's Jinja is the template's own fault, whatever another Jinja
-// makes of it.
+// makes of it, unless it is due to such a null.
 func (j *judge) plain(s sent.Spelling) []Fault {
 	var faults []Fault
 	renders := false
 	for _, v := range j.views {
 		got := j.render(v, s.Plain)
-		if got.err == nil {
-			renders = renders || !v.HasOwnJinja()
-		} else if got.err == errRefused {
+		if got.err == errRefused {
 			continue
+		}
+		bare := got.in
+		bare.Kwargs = slices.DeleteFunc(slices.Clone(bare.Kwargs),
+			func(m ordered.Member) bool { return m.Value.IsNull() })
+		without := j.put(v, bare)
+		renders = renders || without.err == nil && !v.HasOwnJinja()
+		if got.err == nil {
+			if f, ok := compare(s, without, got); without.err == nil && ok {
+				unasked := s
+				unasked.Name += ", with \"tools\": null from the engine,"
+				unasked.By = "every client"
+				faults = join(faults, f, unasked, v.View)
+			}
 		} else if f, _ := compare(s, result{}, got); f.Kind == Crashed && !otherForm(v, got.in) {
 			faults = join(faults, f, s, v.View)
 		}
@@ -279,6 +291,11 @@ func (j *judge) ask(v *view.Server, request ordered.Value) result {
 	if err != nil {
 		return result{in: in, err: errRefused}
 	}
+	return j.put(v, in)
+}
+
+// put renders an input of a view.
+func (j *judge) put(v *view.Server, in chattemplate.Input) result {
 	k := key{v.Immutable, j.t.Vars(in).String()}
 	r, done := j.done[k]
 	if !done {

@@ -1,6 +1,8 @@
 package requests
 
 import (
+	"strings"
+
 	"github.com/goassay/assay/harness/check/fact/variant"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -30,8 +32,11 @@ func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {
 	}) {
 		f := c.faults[0]
 		happens := "is lost"
-		if f.Kind == variant.Doubled {
+		switch {
+		case f.Kind == variant.Doubled && strings.Contains(f.Want, f.Text):
 			happens = "is written twice"
+		case f.Kind == variant.Doubled:
+			happens = "is written as it came"
 		}
 		find(c.at, "for %s, the text %q %s (%s)\n%s\n%s", f.In.Name, f.Text, happens,
 			view.Names(f.Views), excerpts(f), c.others())
