@@ -13,4 +13,5 @@ var Rules = []*probe.Rule{
 	BranchUnreachable,
 	BranchEmpty,
 	StateNeverChanges,
+	OperandsConfused,
 }

@@ -1,6 +1,9 @@
 package rounds
 
 import (
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -8,21 +11,29 @@ import (
 )
 
 // EscapePrinted is the rule A166: the template writes a backslash and a letter between messages,
-// in place of a line feed or a tab.
+// in place of a line feed or a tab, or a control character in place of a backslash and a letter.
 var EscapePrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A166", Name: "escape-printed", Severity: rule.Warning, Harm: rule.Changed,
 		Short: "The template writes a backslash and a letter between messages, in place of a " +
-			"line feed or a tab.",
+			"line feed or a tab, or a control character in place of a backslash and a letter.",
 		Damage: "The prompt has the characters \\\\n where the model was trained on a new " +
 			"line, in every turn.",
 		Fix: "Write the line feed with one backslash in a literal of Jinja, or as a line " +
-			"of the template.",
+			"of the template; write a backslash that is meant as such, as in \\\\boxed{}, twice.",
 	},
 	Find: checkEscapePrinted,
 }
 
 func checkEscapePrinted(s *probe.Subject, find probe.Finder) {
+	for n := range s.Source.Parts().All() {
+		text := n.Content()
+		if at := strings.IndexAny(text, "\a\b\f\v\x00"); at >= 0 && !n.Up.Is(edit.Call) &&
+			!n.Up.Is(edit.Compare) {
+			find(probe.Offset(n.From), "a backslash and a letter in a literal give a control "+
+				"character, U+%04X\nthe model sees: %s", text[at], report.Quote(text, at))
+		}
+	}
 	if e, ok := round.Escaped(s.Template.ChatTemplate()); ok {
 		prompt, err := s.Render(e.Input)
 		if err != nil {
