@@ -174,15 +174,20 @@ func (t *Template) Render(in Input) (string, error) {
 	return t.render(in, t.options())
 }
 
-// render renders an input under the mask.
 func (t *Template) render(in Input, o jinja.Options) (string, error) {
+	text, err := t.run(in, o)
+	return text.String, err
+}
+
+// run renders an input under the mask.
+func (t *Template) run(in Input, o jinja.Options) (jinja.Text, error) {
 	program, err := t.of(in)
 	if err != nil {
-		return "", err
+		return jinja.Text{}, err
 	}
-	text, err := program.Render(t.ctx, t.vars(in), o)
+	text, err := program.RenderText(t.ctx, t.vars(in), o)
 	if t.Mask != nil {
-		text, err = t.Mask.Show(text), t.shown(err)
+		text.String, err = t.Mask.Show(text.String), t.shown(err)
 	}
 	return text, err
 }
@@ -310,9 +315,9 @@ func (o Observation) OriginAt(off int) (int, bool) {
 }
 
 // Observe renders an input with provenance and trace. The trace is set even if rendering fails.
-func (t *Template) Observe(in Input) (Observation, error) {
+func (t *Template) Observe(in Input) (seen Observation, err error) {
 	o := t.options()
-	seen := Observation{Trace: new(jinja.Trace), src: t.Source}
+	seen = Observation{Trace: new(jinja.Trace), src: t.Source}
 	o.Origins, o.Trace, o.Coverage = true, seen.Trace, &seen.Coverage
 	if now := o.Now; now != nil {
 		o.Now = func() time.Time {
@@ -320,14 +325,7 @@ func (t *Template) Observe(in Input) (Observation, error) {
 			return now()
 		}
 	}
-	program, err := t.of(in)
-	if err != nil {
-		return seen, err
-	}
-	seen.Text, err = program.RenderText(t.ctx, t.vars(in), o)
-	if t.Mask != nil {
-		seen.String, err = t.Mask.Show(seen.String), t.shown(err)
-	}
+	seen.Text, err = t.run(in, o)
 	return seen, err
 }
 
@@ -336,10 +334,7 @@ func (t *Template) Follow(in Input) *jinja.Trace {
 	o := t.options()
 	trace := &jinja.Trace{Everywhere: true}
 	o.Trace = trace
-	if program, err := t.of(in); err == nil {
-		// if it fails, the reads up to there count
-		_, _ = program.RenderText(t.ctx, t.vars(in), o)
-	}
+	_, _ = t.run(in, o) // if it fails, the reads up to there count
 	return trace
 }
 
@@ -357,15 +352,7 @@ func (t *Template) RenderSpans(in Input, spans *jinja.Spans,
 func (t *Template) RenderEnd(in Input) (jinja.Text, error) {
 	o := t.options()
 	o.Fields, o.End = true, IsOwn
-	program, err := t.of(in)
-	if err != nil {
-		return jinja.Text{}, err
-	}
-	text, err := program.RenderText(t.ctx, t.vars(in), o)
-	if t.Mask != nil {
-		text.String, err = t.Mask.Show(text.String), t.shown(err)
-	}
-	return text, err
+	return t.run(in, o)
 }
 
 // IsOwn reports whether text with an origin is the template's own: it comes from no field of the

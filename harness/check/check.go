@@ -91,9 +91,8 @@ func Template(src subject.Source, o Options) []rule.Result {
 }
 
 // Again runs the rules on a template that was checked, with edits that ask what a value is, such as
-// text or missing, and add no text, number or clock of their own to what they let through. Results
-// of rules that compare sizes, texts and days are those that were known: such edits do not tell
-// requests apart that differ in these alone.
+// text or missing, and then put another in its place. Results of rules that compare sizes, texts
+// and days are those that were known: such edits tell no requests apart that differ in these alone.
 func Again(src subject.Source, o Options, known []rule.Result) []rule.Result {
 	s := newSubject(src, o)
 	s.Sized = func(id string) []rule.Result {

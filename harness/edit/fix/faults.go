@@ -507,11 +507,7 @@ func role(from, to string) func(chattemplate.Input) chattemplate.Input {
 // unheard reports whether a text of a developer's message is not in a prompt.
 func unheard(in chattemplate.Input, text, _ string) bool {
 	return slices.ContainsFunc(in.Messages, func(msg ordered.Value) bool {
-		words := []string{msg.At("content").Text()}
-		for _, part := range msg.At("content").Items() {
-			words = append(words, part.At("text").Text())
-		}
-		return msg.At("role").Text() == "developer" && slices.ContainsFunc(words,
+		return msg.At("role").Text() == "developer" && slices.ContainsFunc(words(msg),
 			func(w string) bool { return !strings.Contains(text, w) })
 	})
 }
@@ -752,22 +748,19 @@ func toolFaults(m *mender) []fault {
 	faults = append(
 		faults, m.dropping([]string{"description", "parameters"}, description, parameters)...)
 	return append(faults, m.put(
-		func(in chattemplate.Input) chattemplate.Input {
-			return eachTool(in, func(f ordered.Value) ordered.Value {
-				return eachProperty(f,
-					func(p ordered.Value) ordered.Value { return p.Without("description") })
-			})
-		}, never,
-		func(in chattemplate.Input) chattemplate.Input {
-			return eachTool(in, func(f ordered.Value) ordered.Value {
-				return eachProperty(
-					f,
-					func(p ordered.Value) ordered.Value {
-						return p.With("description", ordered.Str(""))
-					},
-				)
-			})
-		})...)
+		eachParameter(func(p ordered.Value) ordered.Value { return p.Without("description") }),
+		never, eachParameter(func(p ordered.Value) ordered.Value {
+			return p.With("description", ordered.Str(""))
+		}))...)
+}
+
+// eachParameter returns a change of the parameters of all tools.
+func eachParameter(
+	change func(ordered.Value) ordered.Value,
+) func(chattemplate.Input) chattemplate.Input {
+	return func(in chattemplate.Input) chattemplate.Input {
+		return eachTool(in, func(f ordered.Value) ordered.Value { return eachProperty(f, change) })
+	}
 }
 
 // union is how types that are alternatives are written in a word.
@@ -776,19 +769,15 @@ const union = " | "
 // typed returns a change of the parameters of tools: their type, and the alternatives that anyOf
 // has; null leaves the type out.
 func typed(t ordered.Value, anyOf ...ordered.Value) func(chattemplate.Input) chattemplate.Input {
-	return func(in chattemplate.Input) chattemplate.Input {
-		return eachTool(in, func(f ordered.Value) ordered.Value {
-			return eachProperty(f, func(p ordered.Value) ordered.Value {
-				if len(anyOf) > 0 {
-					p = p.With("anyOf", ordered.ArrayOf(anyOf...))
-				}
-				if t.IsNull() {
-					return p.Without("type")
-				}
-				return p.With("type", t)
-			})
-		})
-	}
+	return eachParameter(func(p ordered.Value) ordered.Value {
+		if len(anyOf) > 0 {
+			p = p.With("anyOf", ordered.ArrayOf(anyOf...))
+		}
+		if t.IsNull() {
+			return p.Without("type")
+		}
+		return p.With("type", t)
+	})
 }
 
 func unionFaults(m *mender) []fault {

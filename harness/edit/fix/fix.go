@@ -18,8 +18,10 @@
 // A patch is offered only if it is proven: every conversation that the template rendered well
 // renders the same bytes, the requests at fault give their twins' prompts, and of the rules of
 // package check those that it is for find less, and none finds a fault that it did not find before,
-// but in requests that ended in an error. A patch that closes turns writes a conversation with
-// instructions on as the same one without them: a prompt that looks whole can answer another fault.
+// but in requests that ended in an error. Rules that compare sizes, texts and days keep their
+// findings where an edit only asks what a value is ([check.Again]). A patch that closes turns
+// writes a conversation with instructions on as the same one without them: a prompt that looks
+// whole can answer another fault.
 //
 // # Errors
 //
@@ -199,18 +201,23 @@ func (m *mender) mendAll() {
 	}
 }
 
-// finds reports whether the check finds an error or a warning by one of the rules in the template
-// as it is.
-func (m *mender) finds(rules []string) bool {
+// known are the results of the check before the patches that are proven next.
+func (m *mender) known() []rule.Result {
 	if m.findings == nil {
 		m.findings = check.Template(m.source(m.was), m.check)
 	}
+	return m.findings
+}
+
+// finds reports whether the check finds an error or a warning by one of the rules in the template
+// as it is.
+func (m *mender) finds(rules []string) bool {
 	by := func(results []rule.Result) bool {
 		return slices.ContainsFunc(results, func(res rule.Result) bool {
 			return res.IsFinding() && res.Level() > rule.Note && slices.Contains(rules, res.Rule)
 		})
 	}
-	return by(m.findings) && (m.now.text == m.was || // an earlier patch may have mended that
+	return by(m.known()) && (m.now.text == m.was || // an earlier patch may have mended that
 		by(check.Template(m.source(m.now.text), m.check)))
 }
 
@@ -269,17 +276,12 @@ func (p Patch) of() kindOf {
 
 // rest notes the errors that are left and that no reason names.
 func (m *mender) rest() {
-	if m.findings == nil {
-		m.findings = check.Template(m.source(m.result.Text), m.check)
-	}
 	named := func(id string) bool {
 		return slices.ContainsFunc(m.result.Left, func(l Left) bool {
-			return slices.ContainsFunc(append(slices.Clip(kinds), unclosed), func(k kindOf) bool {
-				return k.kind == l.Kind && slices.Contains(k.rules, id)
-			})
+			return slices.Contains(rulesOf(func(k kindOf) bool { return k.kind == l.Kind }), id)
 		})
 	}
-	for _, res := range m.findings {
+	for _, res := range m.known() {
 		if res.Status == rule.Failed && !named(res.Rule) {
 			m.result.Rest = append(m.result.Rest, res)
 		}
@@ -307,6 +309,7 @@ type mender struct {
 	proven   []rule.Result // of the patch that was proven last
 	tries    int           // edits left to try for the fault
 	together bool          // the patches are proven once all are found
+	moves    bool          // an edit was tried that does more than ask what a value is
 }
 
 // kept is a conversation that the template renders well, and its prompt.
@@ -447,6 +450,7 @@ func (m *mender) mend(k kindOf) {
 		stuck = &faults[0]
 	}
 	if st != before && (stuck == nil || !k.whole) {
+		m.moves = m.moves || k.more != nil
 		st = m.fewer(before, st, cured)
 		gone, reason := m.proves(st)
 		if reason == "" && !m.together && !k.answers(gone) {
@@ -479,12 +483,8 @@ func (m *mender) left(k kindOf, f fault) {
 	case !ok:
 		m.refuse(k, f, "the template needs an object")
 	case !m.options.Refuse:
-		m.refuse(
-			k,
-			f,
-			"the template needs an object, and its language cannot read text as JSON; --refuse "+
-				"adds a refusal in words",
-		)
+		m.refuse(k, f, "the template needs an object, and its language cannot read text as "+
+			"JSON; --refuse adds a refusal in words")
 	default:
 		if gone, reason := m.proves(st); reason == "" {
 			m.accept(kindOf{kind: Refused, rules: k.rules}, m.now, st, gone, 1)
@@ -539,14 +539,15 @@ func (m *mender) proves(st *state) (gone []*rule.Result, reason string) {
 	if m.together {
 		return nil, ""
 	}
-	if m.findings == nil {
-		m.findings = check.Template(m.source(m.was), m.check)
+	if src := m.source(st.text); m.moves {
+		m.proven = check.Template(src, m.check)
+	} else {
+		m.proven = check.Again(src, m.check, m.known())
 	}
-	m.proven = check.Again(m.source(st.text), m.check, m.findings)
 	if m.exhausted() {
 		return nil, "the renders that look for it take more steps than allowed"
 	}
-	was, is := found(m.findings), found(m.proven)
+	was, is := found(m.known()), found(m.proven)
 	fewer := map[string]int{} // by their rules
 	for _, res := range was {
 		fewer[res.Rule]++

@@ -62,6 +62,7 @@ func (m *mender) closeTurns() {
 		}
 	}
 	before, st := m.now, m.now
+	m.moves = true
 	cured, stuck := 0, -1
 	for i, l := range open {
 		if l.doubtful() {
