@@ -78,14 +78,40 @@ func (r *Renders) Prompt(variables json.RawMessage) (string, error) {
 func (r *Renders) Exhausted() error { return r.template.Exhausted() }
 
 // Shown reports whether a template renders all witnesses of a record as the faulty text does. No
-// template shows a record that is withdrawn, or that has none, such as one in short. The smallest
-// witness is asked first: nearly all records have it in common, and it tells most texts apart.
+// template shows a record that is withdrawn, or that has none, such as one in short.
 func (r *Record) Shown(by *Renders) bool {
+	return r.near(by) && !slices.ContainsFunc(r.Template.Witnesses, func(w Witness) bool {
+		return by.Outcome(w.Variables) != w.Faulty
+	})
+}
+
+// near reports whether a template renders the smallest witness of a record as the faulty text does.
+// Nearly all records have it in common, and it tells most texts apart.
+func (r *Record) near(by *Renders) bool {
 	if r.Withdrawn != "" || len(r.Template.Witnesses) == 0 {
 		return false
 	}
-	differs := func(w Witness) bool { return by.Outcome(w.Variables) != w.Faulty }
-	return !differs(slices.MinFunc(r.Template.Witnesses, func(a, b Witness) int {
+	w := slices.MinFunc(r.Template.Witnesses, func(a, b Witness) int {
 		return len(a.Variables) - len(b.Variables)
-	})) && !slices.ContainsFunc(r.Template.Witnesses, differs)
+	})
+	return by.Outcome(w.Variables) == w.Faulty
+}
+
+// Shared returns how many prompts of witnesses a template renders as the faulty text does; 0 where
+// the smallest is not among them, or none with the fault.
+func (r *Record) Shared(by *Renders) (n int) {
+	if !r.near(by) {
+		return 0
+	}
+	fault := false
+	for _, w := range r.Template.Witnesses {
+		if w.Faulty != Refused && by.Outcome(w.Variables) == w.Faulty {
+			n++
+			fault = fault || w.Faulty != w.Fixed
+		}
+	}
+	if !fault {
+		return 0
+	}
+	return n
 }

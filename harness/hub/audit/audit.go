@@ -4,7 +4,8 @@
 //
 // A [Book] is the published records (package advisory). [Book.Matches] looks a template up by its
 // text, which renders nothing, and then by its behaviour: a text that nobody recorded, such as an
-// edited copy, has the fault of a record where it makes the prompts of the faulty text. A text
+// edited copy, has the fault of a record where it makes the prompts of the faulty text. One that
+// makes some of them is a relative, whose fault is mended as that of the record's text was. A text
 // that a record names as mended has no match with that record.
 //
 // # Stability
@@ -80,6 +81,7 @@ const (
 	ByText      How = iota // it is the recorded text, to the byte
 	ByCanonical            // it is the recorded text with other line ends or blank lines
 	ByBehaviour            // it makes the same prompts
+	ByRelation             // it makes some of them, and has the fault; the record's text was mended
 )
 
 // Match is a known fault of a template.
@@ -109,18 +111,29 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 	}
 	src = src.Limited(ctx, l)
 	found := map[string]bool{}
-	var all []Match
-	for _, r := range b.Records {
-		if f := r.Template.Fixed; f != nil && f.Canonical == digests.Canonical || !r.Shown(renders) {
-			continue
-		}
-		id := r.Template.Rule
+	has := func(id string) bool {
 		if _, asked := found[id]; !asked {
 			found[id] = finds(src, id)
 		}
-		if found[id] {
-			all = append(all, Match{r, ByBehaviour})
+		return found[id]
+	}
+	var all, nearest []Match
+	most := 0
+	for _, r := range b.Records {
+		if f := r.Template.Fixed; f != nil && f.Canonical == digests.Canonical {
+			continue
 		}
+		switch n := r.Shared(renders); {
+		case r.Shown(renders):
+			if has(r.Template.Rule) {
+				all = append(all, Match{r, ByBehaviour})
+			}
+		case r.Template.Fixed != nil && n > most && all == nil && has(r.Template.Rule):
+			nearest, most = []Match{{r, ByRelation}}, n
+		}
+	}
+	if all == nil {
+		all = nearest
 	}
 	if err := renders.Exhausted(); err != nil {
 		return nil, err
@@ -170,6 +183,9 @@ func (m Match) Result(src subject.Source) rule.Result {
 		text = append(text, "this is the text that "+m.shippers()+" ships, with other line ends")
 	case ByBehaviour:
 		text = append(text, "it makes the same prompts as the text that "+m.shippers()+" ships")
+	case ByRelation:
+		text = append(text, "it has the fault of the text that "+m.shippers()+" ships, its nearest "+
+			"relative that was mended, and makes prompts of that")
 	}
 	if !slices.Equal(t.Engines, []string{"all"}) {
 		text = append(text, "seen in: "+strings.Join(t.Engines, ", "))
@@ -253,12 +269,15 @@ func Caches(getenv func(string) string, home string, isDir func(string) bool) []
 		return path.Join(dir, name)
 	}
 	var dirs []string
+	xdg := getenv("XDG_CACHE_HOME")
 	for _, dir := range []string{
 		first(getenv("HF_HUB_CACHE"), under(getenv("HF_HOME"), "hub"),
-			path.Join(home, ".cache/huggingface/hub")),
-		first(getenv("LLAMA_CACHE"), path.Join(home, ".cache/llama.cpp")),
+			under(xdg, "huggingface/hub"), path.Join(home, ".cache/huggingface/hub")),
+		first(getenv("LLAMA_CACHE"), under(xdg, "llama.cpp"), path.Join(home, ".cache/llama.cpp")),
+		path.Join(home, "Library/Caches/llama.cpp"),
 		first(getenv("OLLAMA_MODELS"), path.Join(home, ".ollama/models")),
-		path.Join(home, ".lmstudio/models"),
+		"/usr/share/ollama/.ollama/models", // where it runs as a service of Linux
+		path.Join(home, ".lmstudio/models"), path.Join(home, ".cache/lm-studio/models"),
 	} {
 		if isDir(dir) {
 			dirs = append(dirs, dir)

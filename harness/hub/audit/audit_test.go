@@ -36,6 +36,15 @@ const faulty = `{%- for m in messages -%}
 const witness = `{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", ` +
 	`"content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}]}]}`
 
+const (
+	plain = `{"messages": [{"role": "user", "content": "Hi"}]}`
+	tools = `{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", ` +
+		`"function": {"name": "f"}}]}`
+)
+
+// mended is faulty, as its publisher has mended it.
+var mended = strings.Replace(faulty, "m.content", "m.content or ''", 1)
+
 // book has one record, of faulty.
 func book(t *testing.T) *audit.Book {
 	t.Helper()
@@ -49,8 +58,15 @@ func book(t *testing.T) *audit.Book {
 				Events: []advisory.Event{{Introduced: "0"}}}}}}}
 	r.Template = advisory.Template{Text: advisory.DigestsOf(faulty), Rule: "A012",
 		Severity: rule.Error, Fixable: true, Engines: []string{"all"},
-		Witnesses: []advisory.Witness{{Variables: []byte(witness),
-			Faulty: renders.Outcome([]byte(witness)), Fixed: "-"}}}
+		Fixed:     &advisory.Fixed{Digests: advisory.DigestsOf(mended), Where: "a/b"},
+		Witnesses: []advisory.Witness{{Variables: []byte(witness), Fixed: "-"}}}
+	for _, v := range []string{plain, tools} {
+		r.Template.Witnesses = append(r.Template.Witnesses, advisory.Witness{Variables: []byte(v),
+			Fixed: renders.Outcome([]byte(v))})
+	}
+	for i, w := range r.Template.Witnesses {
+		r.Template.Witnesses[i].Faulty = renders.Outcome(w.Variables)
+	}
 	return audit.NewBook([]*advisory.Record{r})
 }
 
@@ -68,7 +84,10 @@ func TestMatches(t *testing.T) {
 		{"a comment", "{# ours #}" + faulty, true, audit.ByBehaviour},
 		{"another name", strings.NewReplacer("for m ", "for msg ", "m.", "msg.").Replace(faulty),
 			true, audit.ByBehaviour},
-		{"mended", strings.Replace(faulty, "m.content", "m.content or ''", 1), false, 0},
+		{"mended", mended, false, 0},
+		{"other tools", strings.Replace(faulty, "|tools|>", "|functions|>", 1), true,
+			audit.ByRelation},
+		{"other tools, mended", strings.Replace(mended, "|tools|>", "|functions|>", 1), false, 0},
 		{"other markers", strings.ReplaceAll(faulty, "<|end|>", "<|eot|>"), false, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -359,27 +378,38 @@ func TestServing(t *testing.T) {
 		switch r.URL.Path {
 		case "/props":
 			_, _ = w.Write([]byte(`{"chat_template": "a", "chat_template_tool_use": "b"}`))
-		case "/empty/props":
+		case "/empty/props", "/router/props":
+			if r.URL.Query().Get("model") == "a/b" && r.URL.Query().Get("autoload") == "false" {
+				_, _ = w.Write([]byte(`{"chat_template": "a"}`))
+				return
+			}
 			_, _ = w.Write([]byte(`{}`))
+		case "/router/v1/models", "/closed/v1/models":
+			_, _ = w.Write([]byte(`{"data": [{"id": "a/b"}, {"id": "not-loaded"}]}`))
 		default:
 			http.NotFound(w, r)
 		}
 	}))
 	defer server.Close()
-	for address, want := range map[string]int{"": 2, "/": 2, "/v1": 2, "/empty": 0, "/other": 0} {
+	for address, want := range map[string]int{"": 2, "/": 2, "/v1": 2, "/empty": 0, "/other": 0,
+		"/router": 1, "/closed": 0} {
 		got, err := audit.Serving(t.Context(), server.Client(), server.URL+address)
 		if len(got) != want || (err == nil) != (want > 0) {
 			t.Errorf("%s: %v (%v)", address, got, err)
+		}
+		if address == "/closed" && !strings.Contains(err.Error(), "the files of a/b, not-loaded") {
+			t.Errorf("%s: the models are not named: %v", address, err)
 		}
 	}
 }
 
 func TestCaches(t *testing.T) {
 	t.Parallel()
-	env := map[string]string{"HF_HOME": "/hf", "OLLAMA_MODELS": "/o"}
+	env := map[string]string{"HF_HOME": "/hf", "OLLAMA_MODELS": "/o", "XDG_CACHE_HOME": "/x"}
 	got := audit.Caches(func(key string) string { return env[key] }, "/home/a",
-		func(dir string) bool { return dir != "/o" })
-	want := "/hf/hub /home/a/.cache/llama.cpp /home/a/.lmstudio/models"
+		func(dir string) bool { return dir != "/o" && !strings.Contains(dir, "Library") })
+	want := "/hf/hub /x/llama.cpp /usr/share/ollama/.ollama/models /home/a/.lmstudio/models " +
+		"/home/a/.cache/lm-studio/models"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,31 +113,59 @@ func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	return text, err
 }
 
-// Serving asks a server for the templates that it uses, by llama-server's /props.
+// Serving asks a server for the templates that it uses, by llama-server's /props: for the one model
+// that it has, or for each of those that /v1/models lists and that are loaded.
 func Serving(ctx context.Context, client *http.Client, address string) ([]subject.Source, error) {
-	url := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1"), "/") +
-		"/props"
-	text, err := get(ctx, client, url)
-	if err != nil {
-		return nil, fmt.Errorf("%w: the server does not show its template; give the model's "+
-			"files instead", err)
+	base := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1"), "/")
+	all, err := props(ctx, client, base+"/props", address)
+	if all != nil {
+		return all, nil
 	}
-	var props struct {
+	var models struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if text, listed := get(ctx, client, base+"/v1/models"); listed == nil {
+		_ = json.Unmarshal(text, &models) // an answer that lists none
+	}
+	var ids []string
+	for _, m := range models.Data {
+		of, _ := props(ctx, client, base+"/props?autoload=false&model="+url.QueryEscape(m.ID),
+			address+"#"+m.ID)
+		all, ids = append(all, of...), append(ids, m.ID)
+	}
+	switch {
+	case all != nil:
+		return all, nil
+	case ids != nil:
+		return nil, fmt.Errorf("%w: the server does not show its template; give the files of %s "+
+			"instead, or hf: before the name on the Hub", err, strings.Join(ids, ", "))
+	}
+	return nil, fmt.Errorf("%w: the server does not show its template; give the model's files "+
+		"instead", err)
+}
+
+// props reads the templates in an answer of /props, and names them.
+func props(ctx context.Context, client *http.Client, address, name string) ([]subject.Source,
+	error) {
+	text, err := get(ctx, client, address)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
 		Template string `json:"chat_template"`
 		ToolUse  string `json:"chat_template_tool_use"`
 	}
-	if err := json.Unmarshal(text, &props); err != nil {
-		return nil, fmt.Errorf("GET %s: %w", url, err)
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, fmt.Errorf("GET %s: %w", address, err)
 	}
-	var all []subject.Source
-	for _, t := range []struct{ name, text string }{{"", props.Template},
-		{"#tool_use", props.ToolUse}} {
-		if t.text != "" {
-			all = append(all, subject.New(address+t.name, t.text))
-		}
+	if answer.Template == "" {
+		return nil, fmt.Errorf("GET %s: there is no chat_template in the answer", address)
 	}
-	if all == nil {
-		return nil, fmt.Errorf("GET %s: there is no chat_template in the answer", url)
+	all := []subject.Source{subject.New(name, answer.Template)}
+	if answer.ToolUse != "" {
+		all = append(all, subject.New(name+"#tool_use", answer.ToolUse))
 	}
 	return all, nil
 }
