@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -117,7 +116,7 @@ func (a *auditing) run(c *call) error {
 		}
 		found.Add(src, known)
 		if a.fix {
-			return a.mend(c, src, known)
+			a.mend(c, src, known)
 		}
 		return nil
 	}, func(bool) error { return a.print(c, found) })
@@ -186,16 +185,14 @@ func (a *auditing) open(c *call, name string) ([]subject.Source, error) {
 	return all, nil
 }
 
-// mend mends the faults of a template, and says what it wrote.
-func (a *auditing) mend(c *call, src subject.Source, known []audit.Match) error {
+// mend mends the faults of a template, and says what it wrote, or why it did not.
+func (a *auditing) mend(c *call, src subject.Source, known []audit.Match) {
 	done, err := audit.Repair(c.ctx, src, known, a.Limits, a.overrides)
 	if err != nil {
-		return fmt.Errorf("%s: %w", src.Name, err)
-	}
-	if done != "" {
+		c.warn("%s: not mended: %v", src.Name, err)
+	} else if done != "" {
 		c.note("%s", done)
 	}
-	return nil
 }
 
 // print writes what was found, and fails where a fault is as bad as --fail-on.

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"bufio"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -116,14 +117,14 @@ func write(t *testing.T, text string, path ...string) string {
 	return name
 }
 
-// model is a model file with a tensor of some bytes.
-func model(t *testing.T, bytes int) string {
+// model is a model file with a tensor of some bytes, and further pairs.
+func model(t *testing.T, bytes int, pairs ...gguf.Pair) string {
 	t.Helper()
 	var b strings.Builder
-	if err := gguf.Create(&b, nil, []gguf.Pair{
-		{Key: "general.architecture", Value: gguf.Text("llama")},
-		{Key: "tokenizer.chat_template", Value: gguf.Text(faulty)},
-	}, []gguf.Content{{Tensor: gguf.Tensor{Name: "w", Dims: []uint64{uint64(bytes) / 4},
+	if err := gguf.Create(&b, nil, append(pairs,
+		gguf.Pair{Key: "general.architecture", Value: gguf.Text("llama")},
+		gguf.Pair{Key: "tokenizer.chat_template", Value: gguf.Text(faulty)},
+	), []gguf.Content{{Tensor: gguf.Tensor{Name: "w", Dims: []uint64{uint64(bytes) / 4},
 		Type: gguf.F32}, Data: strings.NewReader(strings.Repeat("w", bytes))}}); err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +196,21 @@ func places(t *testing.T) []place {
 			"latest")
 		return write(t, weights, dir, "blobs", "sha256-"+blob)
 	}
+	split := func(t *testing.T, dir string) string {
+		for i := range uint16(2) {
+			write(t, model(t, 4096, gguf.Pair{Key: "split.no", Value: gguf.Of(i)},
+				gguf.Pair{Key: "split.count", Value: gguf.Of(uint16(2))},
+				gguf.Pair{Key: "split.tensors.count", Value: gguf.Of(int32(2))}),
+				dir, fmt.Sprintf("m-%05d-of-00002.gguf", i+1))
+		}
+		return filepath.Join(dir, "m-00001-of-00002.gguf")
+	}
 	return []place{
 		{"a template", file(faulty, "chat_template.jinja"), "chat_template.jinja", false},
 		{"tokenizer_config.json", file(config, "tokenizer_config.json"), "tokenizer_config.json",
 			false},
 		{"a model file", file(weights, "m.gguf"), "m.mended.gguf", false},
+		{"a model in two files", split, "m.mended-00001-of-00002.gguf", false},
 		{"Hugging Face's cache, a template", snapshot("chat_template.jinja", faulty), "*.jinja", true},
 		{"Hugging Face's cache, vLLM's too", snapshot("tokenizer_config.json", config), "*.jinja",
 			true},

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/goassay/assay/engine"
@@ -26,8 +27,8 @@ const Saved = ".orig"
 //
 // A template's file and a JSON file are written in place, and the file as it was is kept beside it
 // under a name that ends in [Saved]. Of a model file a copy is made. A file that a cache names by
-// its digest, or that is a link into such a cache, is never written: the template goes into
-// overrides, and the answer has the flags with which engines take it from there.
+// its digest, or that is a link into such a cache, is never written, and a template of a server or of
+// the Hub has none: it goes into overrides, and the answer has the flags with which engines take it.
 func Repair(ctx context.Context, src subject.Source, known []Match, l engine.Limits,
 	overrides string) (string, error) {
 	var only []string
@@ -43,17 +44,14 @@ func Repair(ctx context.Context, src subject.Source, known []Match, l engine.Lim
 	if len(m.Patches) == 0 {
 		return "", m.Unjudged
 	}
-	_, err := os.Lstat(src.File)
-	if err != nil {
-		return "", errors.New("only files can be mended")
-	}
 	real, err := filepath.EvalSymlinks(src.File)
-	if err != nil {
-		return "", err
-	}
 	switch {
+	case errors.Is(err, fs.ErrNotExist): // it is a server's, or stands on the Hub
+		return override(src, m.Text, overrides, "it stands in no file here")
+	case err != nil:
+		return "", err
 	case isBlob(real):
-		return override(src, m.Text, overrides)
+		return override(src, m.Text, overrides, "a cache names the file by its digest, so it stays")
 	case isGGUF(real):
 		return copied(ctx, src, m.Text)
 	}
@@ -68,15 +66,23 @@ func Repair(ctx context.Context, src subject.Source, known []Match, l engine.Lim
 	return replaced(src.File, string(was), is)
 }
 
-// replaced writes a file's new text, after its old one under another name.
+// replaced writes a file's new text, after its old one under another name: the first that is free,
+// or has that text.
 func replaced(name, was, is string) (string, error) {
 	saved := name + Saved
-	if _, err := os.Lstat(saved); errors.Is(err, fs.ErrNotExist) {
-		if err := safefile.Write(saved, safefile.Text(was)); err != nil {
+	for i := 2; ; i++ {
+		kept, err := os.ReadFile(saved)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = safefile.Write(saved, safefile.Text(was))
+			kept = []byte(was)
+		}
+		if err != nil {
 			return "", err
 		}
-	} else if err != nil {
-		return "", err
+		if string(kept) == was {
+			break
+		}
+		saved = fmt.Sprint(name, Saved, i)
 	}
 	info, err := os.Stat(name)
 	if err != nil {
@@ -89,13 +95,21 @@ func replaced(name, was, is string) (string, error) {
 		info.Mode().Perm())
 }
 
+// ending is that of a model file, with the number of a part.
+var ending = regexp.MustCompile(`(-\d{5}-of-\d{5})?\.[^.]*$`)
+
 // copied writes a copy of a model file with another template.
 func copied(ctx context.Context, src subject.Source, text string) (string, error) {
-	ext := filepath.Ext(src.File)
-	out := strings.TrimSuffix(src.File, ext) + ".mended" + ext
+	out := ending.ReplaceAllString(src.File, ".mended$0")
+	if _, err := os.Lstat(out); err == nil {
+		return out + " is there already; without it, it is written anew", nil
+	}
 	_, named, _ := strings.Cut(strings.TrimPrefix(src.Name, src.File), "#")
 	if named == modeldir.Default {
 		named = ""
+	}
+	if _, err := os.Lstat(out); err == nil {
+		return out + " is there already; remove it for another mended copy", nil
 	}
 	if err := gguf.RetemplateFile(ctx, src.File, out, text,
 		gguf.RetemplateOptions{Name: named}); err != nil {
@@ -104,8 +118,8 @@ func copied(ctx context.Context, src subject.Source, text string) (string, error
 	return fmt.Sprintf("%s is a mended copy", out), nil
 }
 
-// override writes the template into a folder and says how engines are given it.
-func override(src subject.Source, text, dir string) (string, error) {
+// override writes the template into a folder and says why, and how engines are given it.
+func override(src subject.Source, text, dir, why string) (string, error) {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("/\\:#", r) {
 			return '-'
@@ -116,7 +130,6 @@ func override(src subject.Source, text, dir string) (string, error) {
 	if err := safefile.Write(out, safefile.Text(text)); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s is the mended template: a cache names the file by its digest, so it "+
-		"stays; llama-server --jinja --chat-template-file %s, vllm serve --chat-template %s",
-		out, out, out), nil
+	return fmt.Sprintf("%s is the mended template: %s; llama-server --jinja --chat-template-file "+
+		"%s, vllm serve --chat-template %s", out, why, out, out), nil
 }
