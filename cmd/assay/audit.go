@@ -163,7 +163,7 @@ func (a *auditing) open(c *call, name string) ([]subject.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return subject.NewModel(ref.String(), "", folder).Distinct(), nil
+		return subject.NewModel(ref.String(), ref.String(), folder).Distinct(), nil
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return audit.Serving(c.ctx, http.DefaultClient, name)
 	case !isFolder(name):

@@ -118,8 +118,8 @@ func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 func Serving(ctx context.Context, client *http.Client, address string) ([]subject.Source, error) {
 	base := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1"), "/")
 	all, err := props(ctx, client, base+"/props", address)
-	if all != nil {
-		return all, nil
+	if unreached := new(url.Error); all != nil || errors.As(err, &unreached) {
+		return all, err
 	}
 	var models struct {
 		Data []struct {

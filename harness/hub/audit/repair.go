@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,13 +121,20 @@ func copied(ctx context.Context, src subject.Source, text string) (string, error
 
 // override writes the template into a folder and says why, and how engines are given it.
 func override(src subject.Source, text, dir, why string) (string, error) {
-	clean := strings.Map(func(r rune) rune {
+	name := src.Name
+	if _, err := os.Lstat(src.File); err == nil {
+		name = filepath.Base(filepath.Dir(src.File)) + "-" + filepath.Base(src.Name)
+	}
+	clean := strings.Trim(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("/\\:#", r) {
 			return '-'
 		}
 		return r
-	}, filepath.Base(filepath.Dir(src.File))+"-"+filepath.Base(src.Name))
-	out := filepath.Join(dir, strings.TrimSuffix(clean, ".jinja")+".jinja")
+	}, strings.TrimSuffix(name, ".jinja")), "-.")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, cmp.Or(clean, "template")+".jinja")
 	if err := safefile.Write(out, safefile.Text(text)); err != nil {
 		return "", err
 	}
