@@ -48,6 +48,7 @@ update: deps ## rewrite scripts, goldens and generated pages; read the diff befo
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(TEST) ./harness/corpus/script ./golden -update
 	$(TEST) ./engine/codegen -run "TestForms|TestRequests" -update
 	$(TEST) ./harness/check/config -run TestSchema -update
+	$(TEST) ./harness/corpus/relatives -run TestFingerprints -update
 	$(TEST) ./ci -run 'TestRulesPage|TestAPI|TestEmbedding|TestOutputs' -update
 
 .PHONY: golden

@@ -28,6 +28,7 @@ import (
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation/clients"
 	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/relatives"
 	"github.com/goassay/assay/harness/diff"
 	"github.com/goassay/assay/harness/diff/commit"
 	"github.com/goassay/assay/harness/foreign/encoder"
@@ -122,7 +123,8 @@ no second renderer; docs/untrusted.md has the limits.`,
 			if _, err := clientsNamed(k.settings.Clients); err != nil {
 				return err
 			}
-			k.options = check.Options{Differ: templates.Differ, Fallbacks: *fallbacks}
+			k.options = check.Options{Differ: templates.Differ, Fallbacks: *fallbacks,
+				Evidence: relatives.Evidence}
 			if !k.watch {
 				return k.run(c)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/corpus/relatives"
 )
 
 var coverageCommand = command{
@@ -20,7 +21,9 @@ template's own comparisons suggest, until every branch was taken or no more is t
 line is shown with how many of its outcomes were reached: each if, elif and inline if true and
 false, where an absent else counts, each loop entered and repeated. Those that no request reached
 follow the line, with the reason where it is proven that none can. Of a template that renders none
-of the grammar's conversations the errors are named, and a request that it renders if one is found.`,
+of the grammar's conversations the errors are named, and a request that it renders if one is found.
+The last lines name the families of the corpus that behave most like the template, and how it differs
+from the nearest: what it loses or refuses and that one does not, then the choices.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		seed := flags.Uint64("seed", 1, "draw the conversations from this `SEED`")
@@ -53,12 +56,13 @@ of the grammar's conversations the errors are named, and a request that it rende
 				grammar = conversation.New(*seed)
 			}
 			x := conversation.Explore(t, grammar, bound, *tries, nil)
+			cut, kin := t.Exhausted(), relatives.Find(src)
 			if s.json {
-				err = writeJSON(c.stdout, x.Value())
+				err = writeJSON(c.stdout, x.Value().With("relatives", kin.Value()))
 			} else {
-				_, err = fmt.Fprint(c.stdout, x)
+				_, err = fmt.Fprint(c.stdout, x, kin.Listing())
 			}
-			if cut := t.Exhausted(); err == nil && cut != nil {
+			if err == nil && cut != nil {
 				return &failure{cut}
 			}
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
+	"github.com/goassay/assay/harness/corpus/relatives"
 	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/diff"
 	"github.com/goassay/assay/harness/diff/commit"
@@ -23,7 +24,9 @@ var diffCommand = command{
 	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky
 or breaking (note, warning, error), with the evidence; the last line sums them up, and exit status 1
 means that one is breaking, or that the limits kept the two from being compared. The outputs of the
-cases beside NEW (*.txtar in its folder) are parsed with both; --cases names another folder.`,
+cases beside NEW (*.txtar in its folder) are parsed with both; --cases names another folder. Where
+the edit brings OLD nearer to the family of the corpus that it behaves most like, or away from it,
+lines before the last tell in what; --format short leaves them out.`,
 	setup: func(flags *flagSet) func(*call) error {
 		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed "+
 			"with both revisions")
@@ -64,9 +67,12 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 		}
 		o.page = view.HTML
 	}
-	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: diff.Rules(),
-		Results: results,
-		Verdict: diff.Conclusion(was, is, results)})
+	r := &report.Report{Command: "diff", Version: version(), Rules: diff.Rules(),
+		Results: results, Verdict: diff.Conclusion(was, is, results)}
+	if o.form(c) != formShort {
+		r.Conclusions = relatives.Edit(was, is)
+	}
+	return o.write(c, r)
 }
 
 // openRevision opens a file, or a file of a commit.

@@ -6,7 +6,7 @@
 // reads its lists. script runs a case, equivalence holds the vendors' templates to the own one
 // of their family. split knows every way to cut an output, tokens every way to cut it at
 // tokens. soak draws random cases for as long as one likes, and reduce makes one that fails
-// small.
+// small. relatives finds the families that behave like a template.
 //
 // # Stability
 //

@@ -80,7 +80,10 @@ func change(a, b string) int {
 // Lost is the place where the value at a path of the input got lost: the condition that keeps it
 // from the prompt, or the expression that takes a part of the list which it is in. Where there is
 // neither, it is where the template last looked at the value or at its neighbours.
-func (r Rendering) Lost(path, text string) Where {
+func (r Rendering) Lost(path, text string) (at Where) {
+	if !r.Has(text) {
+		defer func() { at = at.Losing(path) }()
+	}
 	if r.Program == nil {
 		return Nowhere
 	}
@@ -105,7 +108,7 @@ func (r Rendering) Lost(path, text string) Where {
 	}
 	// A condition that only asks who speaks is no cause: the branch of the role is wrong.
 	choice := func(condition int) bool { return role != "" && extents.Chooses(condition, role) }
-	at := r.causeBut(choice, near,
+	at = r.causeBut(choice, near,
 		func(prompt string) bool { return strings.Contains(prompt, text) })
 	at.also = 0 // where it was looked at tells nothing
 	return at

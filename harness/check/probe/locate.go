@@ -41,6 +41,7 @@ type Where struct {
 	past    int       // the byte offset into the source and one; 0: the template as a whole
 	also    int       // the same of another place, which shows the damage; 0: none
 	role    string    // of that: "written"
+	lost    string    // what the request loses there, as [Where.Losing] has it
 	request *chattemplate.Input
 }
 
@@ -59,6 +60,13 @@ func (w Where) Known() bool { return w.past > 0 }
 // Shown is the place with the request that shows the fault.
 func (w Where) Shown(by chattemplate.Input) Where {
 	w.request = &by
+	return w
+}
+
+// Losing is the place with what the request loses there: the path of a leaf, or the name of a
+// feature in package sent.
+func (w Where) Losing(what string) Where {
+	w.lost = what
 	return w
 }
 
@@ -188,6 +196,9 @@ func pathIn(v ordered.Value, path, text string) (string, bool) {
 func (s *Subject) place(at Where, err error) (rule.Place, string) {
 	place, text := Place(s.Source, err)
 	text = Plain(s.teller.Tell(text))
+	if s.Options.Evidence != nil && at.request != nil && at.lost != "" {
+		text += s.Options.Evidence(s, *at.request, at.lost)
+	}
 	if place == (rule.Place{File: s.Source.File}) && at.Known() {
 		place = PlaceAt(s.Source, at.Off())
 		if at.also == 0 {

@@ -22,6 +22,9 @@ type Options struct {
 	// Differ names in a word how two templates differ, and in which part; "" where nobody can
 	// observe a difference. [Model] needs it.
 	Differ func(was, is subject.Source) (class, evidence string)
+	// Evidence tells, on a line that begins with a line feed, what other templates do with what an
+	// input loses, as [Where.Losing] has it; "" where nothing is known. nil: nobody asks.
+	Evidence func(s *Subject, in chattemplate.Input, lost string) string
 }
 
 // Runs reports whether a rule is to be run.

@@ -1,0 +1,394 @@
+// Package relatives finds the families of the corpus that behave like a template, by fingerprints
+// that were made in advance.
+//
+// # Model
+//
+// A fingerprint has a value for each of some 200 aspects. Its fates tell which sorts of texts the
+// prompts of some hundred fixed requests have, and which of the requests are refused. The others
+// are choices: the capabilities, the format of answers as it was learnt, and the template's own
+// text around messages and calls. corpus/relatives.json has the fingerprints of all families; that
+// of a template takes a small render for each request, once. Two are as near as the share of fates
+// and the share of choices that they have in common, on average; neither names nor the texts of
+// sources are compared.
+//
+// A relative is evidence (E35): it says what others do with a part of a request, and never makes
+// a finding.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package relatives
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/losses"
+	"github.com/goassay/assay/harness/check/fact/prompts"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/conversation/sent"
+)
+
+// requests are those of package sent, first those that are plain, and one more.
+var requests = sync.OnceValue(func() []sent.Spelling {
+	var all []sent.Spelling
+	for _, r := range sent.Requests() {
+		all = append(all, sent.Spelling{Name: r.Name, Sent: r.Request})
+	}
+	developer := ordered.MustParse(`{"messages": [
+		{"role": "developer", "content": "Answer in one short sentence."},
+		{"role": "user", "content": "Who painted the harbour at dawn?"}]}`)
+	return append(append(all, sent.All()...),
+		sent.Spelling{Name: "instructions of a developer", Sent: developer, Plain: developer})
+})
+
+// The values of fates, the best first: of sorts of texts, and of requests, which have none where
+// they are taken.
+const (
+	written = "written"
+	partly  = "lost in some requests"
+	lost    = "lost"
+	refused = "refused"
+)
+
+// request begins the name of an aspect that has such a fate or none.
+const request = "a request with "
+
+var fates = []string{written, partly, lost, refused}
+
+// print has the values of a template's aspects.
+type print map[string]string
+
+// take makes the fingerprint of a template.
+func take(s *probe.Subject) print {
+	p := print{}
+	learnt := s.Template.Caps().String() + s.Template.Analysis().Format.String()
+	for line := range strings.Lines(learnt) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			p[name] += shortened(value)
+		}
+	}
+	for _, r := range requests() {
+		in := view.Neutral(r.Sent)
+		in.Kwargs = slices.Concat(s.Template.Caps().Needs.Bound, in.Kwargs)
+		t := prompts.Look(s, in)
+		switch {
+		case t.Err != nil:
+			p[request+r.Name] = refused
+		case r.Relation == sent.Shown:
+			plain, err := s.Render(view.Neutral(r.Plain))
+			p.add(r.Name, err == nil && plain.Text != t.Text)
+		default:
+			p.leaves(t)
+		}
+		if r.Plain.IsNull() {
+			p.frames(t)
+		}
+	}
+	return p
+}
+
+// add notes whether a request's text of a sort reached its prompt.
+func (p print) add(sort string, there bool) {
+	is := map[bool]string{true: written, false: lost}[there]
+	if was := cmp.Or(p[sort], is); was != is {
+		is = partly
+	}
+	p[sort] = is
+}
+
+// leaves notes which texts of a request reached the prompt. Those of a list of required parameters
+// and names beside results stand elsewhere in the request, too.
+func (p print) leaves(t *prompts.Prompt) {
+	for _, l := range t.Leaves() {
+		if l.Part != conversation.Required && l.Part != conversation.ResultName {
+			p.add(sortOf(t.In, l), prompts.Has(t.Origins(), prompts.OriginOf(l)) ||
+				strings.Contains(l.Text, " ") && t.Shows(l.Text))
+		}
+	}
+}
+
+// sortOf names the sort of a leaf, so that those of two requests can be compared.
+func sortOf(in chattemplate.Input, l conversation.Leaf) string {
+	of := new(prompts.Prompt)
+	for _, m := range in.Messages {
+		of.Kinds = append(of.Kinds, conversation.KindOf(m))
+	}
+	name := losses.SubjectOf(losses.Lost{Leaf: l, In: of}, nil)
+	switch {
+	case strings.Contains(l.Path, ".content["):
+		name += " in parts"
+	case l.Index > 0:
+		name += " after another one"
+	case l.Message > 0 && prompts.Instructs(of.Kinds[l.Message]):
+		name += " after other messages"
+	}
+	return name
+}
+
+var values = regexp.MustCompile("\x00+")
+
+// frames adds the template's own text around and within the messages of a prompt, with an ellipsis
+// for each value. Of prompts that have the same kinds side by side the first one tells.
+func (p print) frames(t *prompts.Prompt) {
+	add := func(name string, from, to int) {
+		text := values.ReplaceAllString(t.Framed()[from:to], "…")
+		if strings.Contains(text, "…") {
+			name += ", with values"
+		}
+		p[name] = cmp.Or(p[name], shortened(ordered.Str(text).String()))
+	}
+	for _, g := range boundary.GapsIn(t) {
+		add(strings.ReplaceAll("the text between "+probe.Article(g.Before.String())+" and "+
+			probe.Article(g.After.String()), "a nothing", "an end of the prompt"), g.At, g.To)
+	}
+	for i, span := range t.Spans {
+		if t.Kinds[i] == conversation.Call && span.To > 0 {
+			add("the text within a call", span.From, span.To)
+		}
+	}
+}
+
+// mostShown bounds the bytes of a value that is kept whole.
+const mostShown = 64
+
+// shortened is a value without its middle, where it is long, and its digest behind a zero byte.
+func shortened(text string) string {
+	if len(text) <= mostShown {
+		return text
+	}
+	return fmt.Sprintf("%s … %s\x00%08x", strings.ToValidUTF8(text[:mostShown/2], ""),
+		strings.ToValidUTF8(text[len(text)-mostShown/4:], ""), crc32.ChecksumIEEE([]byte(text)))
+}
+
+// File is the file of the corpus with the fingerprints of its families: of each aspect the values,
+// each with the families that have it.
+const File = "relatives.json"
+
+var known = sync.OnceValue(func() map[string]print {
+	var aspects map[string]map[string]string
+	text, err := corpus.FS.ReadFile(File)
+	if err := errors.Join(err, json.Unmarshal(text, &aspects)); err != nil {
+		panic(err) // it is embedded
+	}
+	all := map[string]print{}
+	for aspect, values := range aspects {
+		for value, families := range values {
+			for _, family := range strings.Fields(families) {
+				if all[family] == nil {
+					all[family] = print{}
+				}
+				all[family][aspect] = value
+			}
+		}
+	}
+	return all
+})
+
+// near is the likeness from which on a family is a relative, in percent.
+const near = 83
+
+// Kin are the relatives of a template.
+type Kin struct {
+	Nearest string   `json:"nearest"` // a family, near or not
+	Percent int      `json:"percent"` // its likeness
+	Near    []string `json:"near"`    // the families that are near, the nearest first
+	// Differences from the nearest, where that is near: what is lost or refused here and not there
+	// first, then the choices.
+	Differences []string `json:"differences"`
+
+	mine print
+}
+
+var of = probe.NewFact(func(s *probe.Subject) *Kin {
+	if !s.Source.StandIns { // the families have no others
+		s = probe.New(s.Source.WithTokens(subject.BOS, subject.EOS), probe.Options{}, nil)
+	}
+	if s.Template == nil {
+		return nil
+	}
+	k := &Kin{mine: take(s), Near: []string{}, Differences: []string{}}
+	if s.Template.Exhausted() != nil {
+		return nil
+	}
+	alike := map[string]int{}
+	for family, p := range known() {
+		if alike[family] = k.mine.alike(p); alike[family] >= near {
+			k.Near = append(k.Near, family)
+		}
+	}
+	order := func(a, b string) int {
+		return cmp.Or(cmp.Compare(alike[b], alike[a]), strings.Compare(a, b))
+	}
+	slices.SortFunc(k.Near, order)
+	k.Nearest = slices.MinFunc(slices.Collect(maps.Keys(known())), order)
+	k.Percent = alike[k.Nearest]
+	if len(k.Near) > 0 {
+		k.Differences = k.mine.differences(k.Nearest)
+	}
+	return k
+})
+
+// Find finds the relatives of a template; nil where it does not compile, or its limits ended the
+// look at it.
+func Find(src subject.Source) *Kin { return of.Of(probe.New(src, probe.Options{}, nil)) }
+
+// aspects are those of which one of two fingerprints has a value, sorted.
+func (p print) aspects(q print) []string {
+	all := maps.Clone(p)
+	maps.Copy(all, q)
+	return slices.Sorted(maps.Keys(all))
+}
+
+// fate is the rank of a fate, -1 of a choice and where there is none.
+func (p print) fate(aspect string) int { return slices.Index(fates, p[aspect]) }
+
+// alike is the likeness of two fingerprints in percent. A request that both take counts, too.
+func (p print) alike(q print) int {
+	same, all := [2]int{1: len(requests())}, [2]int{1: len(requests())}
+	for _, aspect := range p.aspects(q) {
+		sort := min(1, max(p.fate(aspect), q.fate(aspect))+1)
+		if all[sort]++; p[aspect] == q[aspect] {
+			same[sort]++
+		}
+		if strings.HasPrefix(aspect, request) { // it is counted already
+			same[1]--
+			all[1]--
+		}
+	}
+	return 50*same[0]/max(1, all[0]) + 50*same[1]/all[1]
+}
+
+// differences tells how a template differs from a family, a line each. What only one of the two
+// writes around messages is told by their fates.
+func (p print) differences(family string) []string {
+	q := known()[family]
+	losses, choices := []string{}, []string{}
+	for _, aspect := range p.aspects(q) {
+		none := map[bool]string{true: "taken", false: "none"}[strings.HasPrefix(aspect, request)]
+		mine, _, _ := strings.Cut(cmp.Or(p[aspect], none), "\x00")
+		other, _, _ := strings.Cut(cmp.Or(q[aspect], none), "\x00")
+		if mine == other {
+			other = "the same with another middle"
+		}
+		line := aspect + ": " + mine + "; in " + family + ": " + other
+		switch both := p[aspect] != "" && q[aspect] != ""; {
+		case p[aspect] == q[aspect], !both && strings.HasPrefix(aspect, "the "):
+		case p.fate(aspect) > q.fate(aspect):
+			losses = append(losses, line)
+		default:
+			choices = append(choices, line)
+		}
+	}
+	return append(losses, choices...)
+}
+
+// named names the first of some families and counts the others.
+func named(all []string) string {
+	if len(all) < 3 {
+		return strings.Join(all, " and ")
+	}
+	return fmt.Sprintf("%s and %d others", all[0], len(all)-1)
+}
+
+// String names the relatives in a line, or says that there are none.
+func (k *Kin) String() string {
+	text := fmt.Sprintf("it behaves most like %s (%d%% alike)", k.Nearest, k.Percent)
+	switch len(k.Near) {
+	case 0:
+		return fmt.Sprintf("no family of the corpus is near; the nearest is %s (%d%% alike)",
+			k.Nearest, k.Percent)
+	case 1:
+		return text
+	}
+	return text + ", then like " + named(k.Near[1:])
+}
+
+// Listing is the line of the template's relatives and the differences below it; "" of nil.
+func (k *Kin) Listing() string {
+	if k == nil {
+		return ""
+	}
+	return strings.Join(append([]string{k.String()}, k.Differences...), "\n  ") + "\n"
+}
+
+// Value is the listing as JSON; null of nil.
+func (k *Kin) Value() ordered.Value {
+	text, err := json.Marshal(k)
+	if err != nil {
+		panic(err) // it has nothing but texts and a number
+	}
+	return ordered.MustParse(string(text))
+}
+
+// Edit tells what an edit does to the differences from the nearest relative of the old revision:
+// nothing where it keeps them all, or there was none.
+func Edit(was, is subject.Source) []string {
+	old, now := Find(was), Find(is)
+	if old == nil || now == nil || len(old.Near) == 0 {
+		return nil
+	}
+	after := now.mine.differences(old.Nearest)
+	if slices.Equal(old.Differences, after) {
+		return nil
+	}
+	after = slices.DeleteFunc(after, func(line string) bool {
+		return slices.Contains(old.Differences, line)
+	})
+	return append([]string{fmt.Sprintf("relatives: before, %s; now, %s; %d new differences", old,
+		now, len(after))}, after...)
+}
+
+// Evidence is a line that says what the relatives of a template do with a part of an input that it
+// loses: the leaf at a path, or the feature of that name in package sent. It is "" where the fixed
+// requests show no such loss.
+func Evidence(s *probe.Subject, in chattemplate.Input, what string) string {
+	for _, l := range conversation.Leaves(in) {
+		if l.Path == what {
+			what = sortOf(in, l)
+			break
+		}
+	}
+	k := of.Of(s)
+	if k == nil || k.mine[what] != lost && k.mine[what] != partly {
+		return ""
+	}
+	var yes, no []string
+	for _, family := range k.Near {
+		switch known()[family][what] {
+		case written:
+			yes = append(yes, family)
+		case lost, partly:
+			no = append(no, family)
+		}
+	}
+	var said []string
+	if len(k.Near) == 0 {
+		said = []string{k.String()}
+	}
+	if yes != nil {
+		said = append(said, "written by "+named(yes))
+	}
+	if no != nil {
+		said = append(said, "not always written by "+named(no))
+	}
+	if said == nil {
+		return ""
+	}
+	return "\nrelatives: " + strings.Join(said, ", ")
+}
