@@ -123,8 +123,16 @@ func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 	if small, ok := alike(in); ok {
 		first = small
 	}
-	find(in.Lost(first.Path, first.Text), "%s does not reach the prompt\nlost: %s (%s)\nrequest: %s",
-		what, report.Quote(first.Text, 0), first.Path, in.Name)
+	more := ""
+	seen := map[conversation.Part]bool{first.Part: true}
+	for _, l := range all {
+		if !seen[l.Part] {
+			seen[l.Part] = true
+			more += "\nthe same: " + SubjectOf(l, func(conversation.Leaf) bool { return false })
+		}
+	}
+	find(in.Lost(first.Path, first.Text), "%s does not reach the prompt\nlost: %s (%s)\nrequest: %s%s",
+		what, report.Quote(first.Text, 0), first.Path, in.Name, more)
 }
 
 // form is what all messages with lost leaves have in common, and others of their kind have not.

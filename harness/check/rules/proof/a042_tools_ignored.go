@@ -1,6 +1,9 @@
 package proof
 
 import (
+	"slices"
+
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 )
@@ -23,8 +26,18 @@ func checkToolsIgnored(s *probe.Subject, find probe.Finder) {
 	if !probe.Judged(find, c.WhyUnjudged(probe.DescribesTools), c.WhyUnjudged(probe.ReplaysCalls)) {
 		return
 	}
-	if !c.Tools && !c.ToolCalls {
-		find(probe.Nowhere, "a request's tools do not reach the prompt, and no error is "+
-			"raised")
+	if c.Tools || c.ToolCalls {
+		return
 	}
+	at := probe.Nowhere
+	if names := s.Template.ChatTemplate().Names(); slices.Contains(names, "tools") &&
+		!s.Flow().Assigns("tools") { // it means to write them
+		find = probe.Weigh(find, rule.Warning)
+		for n := range s.Source.Parts().All() {
+			if n.Is(edit.Name, "tools") && !at.Known() {
+				at = probe.Offset(n.Off)
+			}
+		}
+	}
+	find(at, "a request's tools do not reach the prompt, and no error is raised")
 }
