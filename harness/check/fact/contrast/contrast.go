@@ -202,7 +202,7 @@ func (s situation) talk(calls Stage) talk {
 
 func take(s *probe.Subject) Table {
 	var all Table
-	if !reads(s) {
+	if s.Template.Caps().Needs.ReasoningField == "" && !reads(s) {
 		return nil
 	}
 	tools, modes := s.Tools(), reason.ThinkingModes()
