@@ -181,50 +181,17 @@ func spoken(x *edit.Node) string {
 		return x.Source
 	}
 	text := "' '"
-	for _, value := range values(x) {
-		text += " ~ (" + value + " or 'text') ~ ' '"
+	for n := range x.All() {
+		up := n.Up
+		if !n.Is(edit.Name) || up.Is(edit.Item) && n == up.X {
+			continue // a list with all its items is no value
+		}
+		if up.Is(edit.Member) && n == up.X && !(up.Up.Is(edit.Call) && up == up.Up.X) {
+			n = up
+		}
+		text += " ~ (" + written(n) + " or 'text') ~ ' '"
 	}
 	return "(" + text + ")"
-}
-
-// values are expressions that write the values which an expression reads.
-func values(x *edit.Node) (all []string) {
-	part := x // such as message.content in message.content.text
-	for part.Is(edit.Member) || part.Is(edit.Item) {
-		part = part.X
-	}
-	switch {
-	case part.Is(edit.Name):
-		return []string{deepest(x, "")}
-	case part != x:
-		return values(part)
-	case x.Is(edit.Call) && x.X.IsAttribute():
-		all = values(x.X.X)
-	case !x.Is(edit.Call):
-		for _, below := range x.Parts {
-			all = append(all, values(below)...)
-		}
-		return all
-	}
-	for _, arg := range x.Args {
-		all = append(all, values(arg)...)
-	}
-	return all
-}
-
-// deepest writes a field, or what has it where it is not defined; not a variable with many fields.
-func deepest(x *edit.Node, field string) string {
-	if field == "" {
-		field = written(x)
-	}
-	if x.Is(edit.Name) {
-		return fmt.Sprintf("(%s if %s is defined else '')", field, x.Source)
-	}
-	of := "''"
-	if !x.X.Is(edit.Name) {
-		of = written(x.X)
-	}
-	return deepest(x.X, fmt.Sprintf("(%s if %s is defined else %s)", field, x.Source, of))
 }
 
 // written is an expression that writes a value as text: that of None and of what is not defined is

@@ -156,63 +156,54 @@ type Missing struct {
 	Off    int // the end of the prompt
 }
 
+// ends are what stands before answers: at the ends of prompts, and in the history.
+type ends struct {
+	in                         chattemplate.Input // that ends with a result
+	result                     string             // its prompt
+	afterQuestion, afterResult string             // at the ends
+	turn, answer               string             // in the history, after a question and a result
+}
+
+func endsOf(t *chattemplate.Template) (e ends, ok bool) {
+	asked, told := sent.Prompted()
+	e.in = view.Neutral(asked.Result)
+	result, err1 := t.Render(e.in)
+	question, err2 := t.Render(view.Neutral(asked.Question))
+	history, err3 := t.Render(view.Neutral(told))
+	if err1 != nil || err2 != nil || err3 != nil {
+		return e, false // other rules are about it
+	}
+	var found [4]bool
+	e.result = result
+	e.afterQuestion, found[0] = between(question, asked.Asked, "")
+	e.afterResult, found[1] = between(result, asked.Told, "")
+	e.turn, found[2] = between(history, asked.Asked, asked.Answer)
+	e.answer, found[3] = between(history, asked.Told, asked.Later)
+	return e, found == [4]bool{true, true, true, true}
+}
+
 // Unprompted looks whether the prompt for an answer begins it after a result as it does after a
 // question.
 func Unprompted(t *chattemplate.Template) (Missing, bool) {
-	asked, told := sent.Prompted()
-	render := func(request ordered.Value) (chattemplate.Input, string) {
-		in := view.Neutral(request)
-		prompt, err := t.Render(in)
-		if err != nil {
-			return in, ""
-		}
-		return in, prompt
-	}
-	_, question := render(asked.Question)
-	in, result := render(asked.Result)
-	_, history := render(told)
-	afterQuestion, ok := between(question, asked.Asked, "")
-	afterResult, also := between(result, asked.Told, "")
-	turn, both := between(history, asked.Asked, asked.Answer)
-	answer, all := between(history, asked.Told, asked.Later)
-	if !ok || !also || !both || !all {
-		return Missing{}, false
-	}
-	header := strings.TrimSpace(source.CommonSuffix(turn, answer))
-	if whole := strings.TrimSpace(turn); header == "" && strings.Contains(answer, whole) {
+	e, ok := endsOf(t)
+	header := strings.TrimSpace(source.CommonSuffix(e.turn, e.answer))
+	if whole := strings.TrimSpace(e.turn); header == "" && strings.Contains(e.answer, whole) {
 		header = whole // reasoning follows it
 	}
-	if !strings.ContainsFunc(header, unicode.IsLetter) || !strings.Contains(afterQuestion,
-		header) ||
-		strings.Contains(afterResult, header) {
-		return Missing{}, false
-	}
-	return Missing{Header: header, Input: in, Off: len(result)}, true
+	return Missing{Header: header, Input: e.in, Off: len(e.result)}, ok &&
+		strings.ContainsFunc(header, unicode.IsLetter) && strings.Contains(e.afterQuestion, header) &&
+		!strings.Contains(e.afterResult, header)
 }
 
 // Overprompted looks whether the prompt for an answer to a result has more than stands before such
 // answers in the history, though the prompt for an answer to a question has not.
 func Overprompted(t *chattemplate.Template) (Missing, bool) {
-	asked, told := sent.Prompted()
-	in := view.Neutral(asked.Result)
-	result, err1 := t.Render(in)
-	first := view.Neutral(asked.Question)
-	question, err2 := t.Render(first)
-	whole := view.Neutral(told)
-	history, err3 := t.Render(whole)
-	if err1 != nil || err2 != nil || err3 != nil {
-		return Missing{}, false // other rules are about it
-	}
-	afterQuestion, ok := between(question, asked.Asked, "")
-	afterResult, also := between(result, asked.Told, "")
-	turn, both := between(history, asked.Asked, asked.Answer)
-	answer, all := between(history, asked.Told, asked.Later)
-	more, longer := strings.CutPrefix(afterResult, answer)
-	begun, alike := strings.CutPrefix(afterQuestion, turn) // such as reasoning, after any header
+	e, ok := endsOf(t)
+	more, longer := strings.CutPrefix(e.afterResult, e.answer)
+	begun, alike := strings.CutPrefix(e.afterQuestion, e.turn) // such as reasoning, after any header
 	more = strings.TrimSuffix(more, begun)
-	return Missing{Header: more, Input: in, Off: len(result) - len(begun)}, ok && also && both &&
-		all && longer && alike && !strings.HasSuffix(begun, more) &&
-		strings.ContainsFunc(more, unicode.IsLetter)
+	return Missing{Header: more, Input: e.in, Off: len(e.result) - len(begun)}, ok && longer &&
+		alike && !strings.HasSuffix(begun, more) && strings.ContainsFunc(more, unicode.IsLetter)
 }
 
 // between returns the text of a prompt after one text and before another one; "" is the end.

@@ -182,12 +182,15 @@ func (j *judge) plain(s sent.Spelling) []Fault {
 		bare.Kwargs = slices.DeleteFunc(slices.Clone(bare.Kwargs),
 			func(m ordered.Member) bool { return m.Value.IsNull() })
 		without := j.put(v, bare)
-		renders = renders || without.err == nil && !v.HasOwnJinja()
+		if got.err != nil && !v.HasOwnJinja() { // a template that does not ask is for tools alone
+			o, err := j.t.Observe(bare)
+			renders = renders || err == nil && o.Trace.Tested("tools")
+		}
 		if got.err == nil {
+			renders = renders || !v.HasOwnJinja()
 			if f, ok := compare(s, without, got); without.err == nil && ok {
 				unasked := s
 				unasked.Name += ", with \"tools\": null from the engine,"
-				unasked.By = "every client"
 				faults = join(faults, f, unasked, v.View)
 			}
 		} else if f, _ := compare(s, result{}, got); f.Kind == Crashed && !otherForm(v, got.in) {

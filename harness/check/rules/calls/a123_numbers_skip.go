@@ -9,7 +9,6 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -55,91 +54,59 @@ func numbered(t *prompts.Prompt, from, to int) map[string][]int {
 // digits are the numbers in own text.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// checkPictures renders two pictures with a text after each, in one question and in two: the number
-// beside the first is the first one, and that beside the second is the next.
-func checkPictures(s *probe.Subject, find probe.Finder) {
-	picture := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("image")))
-	parts := []ordered.Value{picture, chat.TextPart(ordered.Str("USERNEEDLE")), picture,
-		chat.TextPart(ordered.Str("SECONDNEEDLE"))}
-	ask := func(parts []ordered.Value) ordered.Value {
-		return sample.User.With("content", ordered.ArrayOf(parts...))
-	}
-	if s.Template.Caps().TypedContent && (checkNumbered(s, find, ask(parts)) ||
-		checkNumbered(s, find, ask(parts[:2]), sample.Answer, ask(parts[2:]))) {
-		return
-	}
+// checkParts puts a second picture, or a second video, beside the first one and into a later
+// question: it brings the next number.
+func checkParts(s *probe.Subject, find probe.Finder) {
 	for _, kind := range [...]string{"image", "video"} {
-		one := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)))
-		if checkSecond(s, find, kind, ask([]ordered.Value{one, parts[1]}),
-			ask([]ordered.Value{one, one, parts[1]})) {
+		part := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)))
+		ask := func(parts ...ordered.Value) ordered.Value {
+			parts = append(parts, chat.TextPart(ordered.Str("USERNEEDLE")))
+			return sample.User.With("content", ordered.ArrayOf(parts...))
+		}
+		first := ask(part)
+		if checkSecond(s, find, kind, sample.Talk(first), sample.Talk(ask(part, part))) ||
+			checkSecond(s, find, kind, sample.Talk(first, sample.Answer, ask()),
+				sample.Talk(first, sample.Answer, first)) {
 			return
 		}
 	}
 }
 
-// checkSecond looks at the numbers that a second part of a kind brings into a question: its own,
-// which is two, and that of the first where one alone has none. It reports whether they are others.
-func checkSecond(s *probe.Subject, find probe.Finder, kind string, one, two ordered.Value) bool {
-	was, err1 := withNumbers(s, one)
-	is, err2 := withNumbers(s, two)
-	at, more := report.Parting(was.Text, is.Text), len(is.Text)-len(was.Text)
-	if err1 != nil || err2 != nil || more <= 0 || is.Text[at+more:] != was.Text[at:] {
+// checkSecond looks at the numbers that a second part of a kind brings: its own, which is two, and
+// that of the first where one alone has none. It reports whether they are others.
+func checkSecond(s *probe.Subject, find probe.Finder, kind string, one, two []ordered.Value) bool {
+	render := func(messages []ordered.Value) (string, probe.Rendering) {
+		prompt, err := s.Raw(messages, false)
+		if err == nil { // with numbers that a template writes on demand
+			prompt, err = s.With(prompt, ordered.MemberOf("add_vision_id", ordered.Boolean(true)))
+		}
+		if err != nil {
+			return "", probe.Rendering{} // other rules are about it
+		}
+		return prompt.Text, prompt
+	}
+	was, _ := render(one)
+	is, prompt := render(two)
+	at, more := report.Parting(was, is), len(is)-len(was)
+	if was == "" || more <= 0 || is[at+more:] != was[at:] {
 		return false
 	}
-	numbers := digits.FindAllString(is.Text[at:at+more], -1)
-	switch strings.Join(numbers, ", ") {
-	case "0", "1":
-		find(is.At(at), "a question's second %s has the number %s: %s", kind, numbers[0],
-			report.Quote(is.Text, at))
-	case "0, 0", "0, 1", "1, 1":
-		find(is.At(at), "the first two %ss are numbered %s: %s", kind,
-			strings.Join(numbers, " and "), report.Quote(is.Text, at))
+	switch numbers := digits.FindAllString(is[at:at+more], -1); strings.Join(numbers, " and ") {
+	case "0", "1", "3":
+		find(prompt.At(at), "the second %s has the number %s: %s", kind, numbers[0],
+			report.Quote(is, at))
+	case "0 and 0", "0 and 1", "1 and 1", "1 and 3":
+		find(prompt.At(at), "the first two %ss are numbered %s: %s", kind,
+			strings.Join(numbers, " and "), report.Quote(is, at))
 	default:
 		return false
 	}
 	return true
 }
 
-// withNumbers renders messages, with the numbers that a template writes on demand.
-func withNumbers(s *probe.Subject, messages ...ordered.Value) (probe.Rendering, error) {
-	prompt, err := s.Raw(messages, false)
-	if err == nil {
-		prompt, err = s.With(prompt, ordered.MemberOf("add_vision_id", ordered.Boolean(true)))
-	}
-	return prompt, err
-}
-
-// checkNumbered looks at two pictures in messages, each before a text, and reports whether it found
-// them numbered otherwise than one after the other.
-func checkNumbered(s *probe.Subject, find probe.Finder, messages ...ordered.Value) bool {
-	prompt, err := withNumbers(s, messages...)
-	if err != nil {
-		return false // other rules are about it
-	}
-	before, rest, _ := strings.Cut(prompt.Text, "USERNEEDLE")
-	between, _, ok := strings.Cut(rest, "SECONDNEEDLE")
-	if _, question, later := strings.Cut(between, "ANSWERNEEDLE"); later {
-		between = question
-	}
-	like := digits.ReplaceAllString(between, "0")
-	common := source.CommonSuffix(digits.ReplaceAllString(before, "0"), like)
-	if !ok || len(messages) == 1 && common != like || strings.Count(common, "0") != 1 {
-		return false
-	}
-	first, second := digits.FindAllString(before, -1), digits.FindAllString(between, -1)
-	n, err1 := strconv.Atoi(first[len(first)-1])
-	next, err2 := strconv.Atoi(second[len(second)-1])
-	if err1 == nil && err2 == nil && n <= 3 && (n != 1 || next != n+1) {
-		find(prompt.At(len(before)-1), "the first two pictures are numbered %d and %d: %s", n, next,
-			report.Quote(prompt.Text, len(before)))
-		return true
-	}
-	return false
-}
-
 // checkCounted renders three calls and their results.
 func checkCounted(s *probe.Subject, find probe.Finder) {
-	checkPictures(s, find)
+	checkParts(s, find)
 	c := s.Template.Caps()
 	if !c.ToolCalls || !c.ParallelToolCalls {
 		return

@@ -112,7 +112,6 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 	checkHalves(s, find, keys, all, headers)
 	checkOpeners(s, find, all, headers)
 	checkEmptyPairs(s, find)
-	checkTwice(s, find, all)
 	checkCrossed(s, find, headers)
 	checkHeaders(s, find)
 	sections := !s.Fires("A073")
@@ -147,23 +146,6 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			return true
 		})
 		first.in.Tell(find, first.At, "%s is %s", probe.JSON(text), first.what)
-	}
-}
-
-// checkTwice looks for a marker with another half that is opened twice with nothing between.
-func checkTwice(s *probe.Subject, find probe.Finder, all map[string]*pairs) {
-	for _, t := range prompts.All.Of(s) {
-		last := markup.Marker{Side: markup.Closing} // before m
-		for m := range t.Markers() {
-			if p := all[m.Key]; p != nil && p.closes && m.Side != markup.Closing && !m.Spoken &&
-				last.Key == m.Key && last.Side == m.Side &&
-				strings.TrimSpace(t.Text[last.To:m.At]) == "" {
-				t.Show(s, find, m.At, "%s is written twice in a row",
-					probe.JSON(t.Text[m.At:m.To]))
-				return
-			}
-			last = m
-		}
 	}
 }
 

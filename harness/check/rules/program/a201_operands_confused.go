@@ -23,39 +23,29 @@ var OperandsConfused = &probe.Rule{
 }
 
 func checkOperands(s *probe.Subject, find probe.Finder) {
-	from := map[string]string{} // what a variable is counted by, "" where that is not known
+	counted := map[string]string{} // what a variable is counted by
 	for n := range s.Source.Parts().All() {
-		if n.Is(edit.Set) && n.Target != nil && n.X != nil && !n.X.IsLiteral() && !n.X.Is(edit.Unary) {
-			if by, again := from[n.Target.Source]; again && by != n.X.Source {
-				from[n.Target.Source] = ""
-			} else {
-				from[n.Target.Source] = n.X.Source
-			}
+		if n.Is(edit.Set) && n.X.Is(edit.Member, "index", "index0") {
+			counted[n.Target.Source] += n.X.Source
 		}
 	}
+	other := map[string]string{"loop.index": "loop.index0", "loop.index0": "loop.index"}
 	for n := range s.Source.Parts().All() {
-		switch {
-		case n.Is(edit.Compare) && n.X != nil && n.Y != nil:
+		if n.Is(edit.Compare) && n.X != nil && n.Y != nil {
 			for _, pair := range [][2]*edit.Node{{n.X, n.Y}, {n.Y, n.X}} {
-				loop, by := pair[0].Source, from[pair[1].Source]
-				if loop == "loop.index" && by == "loop.index0" ||
-					loop == "loop.index0" && by == "loop.index" {
+				if by := other[pair[0].Source]; by != "" && counted[pair[1].Source] == by {
 					find(probe.Offset(pair[0].From), "%s is compared with %s, which has values of %s",
-						loop, pair[1].Source, by)
+						pair[0].Source, pair[1].Source, by)
 				}
 			}
-		case n.Is(edit.Choice) && n.Y != nil:
-			first := n.Y
-			for first.Is(edit.Math, "+") {
-				first = first.X
-			}
-			if first.Is(edit.Concat) {
-				first = first.Parts[0]
-			}
-			if first != n.Y && first.Is(edit.Text) && first.Content() == "" {
-				find(probe.Offset(first.From), "where the condition before \"else\" holds, the text "+
-					"that is joined to the empty one after it is not written")
-			}
+		}
+		first := n.Y
+		for first.Is(edit.Math, "+") {
+			first = first.X
+		}
+		if n.Is(edit.Choice) && first != n.Y && first.Is(edit.Text) && first.Content() == "" {
+			find(probe.Offset(first.From), "where the condition before \"else\" holds, the text that "+
+				"is joined to the empty one after it is not written")
 		}
 	}
 }
