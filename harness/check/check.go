@@ -90,18 +90,6 @@ func Template(src subject.Source, o Options) []rule.Result {
 	})
 }
 
-// Again runs the rules on a template that was checked, with edits that ask what a value is, such as
-// text or missing, and then put another in its place. Results of rules that compare sizes, texts
-// and days are those that were known: such edits tell no requests apart that differ in these alone.
-func Again(src subject.Source, o Options, known []rule.Result) []rule.Result {
-	s := newSubject(src, o)
-	s.Sized = func(id string) []rule.Result {
-		return slices.DeleteFunc(slices.Clone(known),
-			func(res rule.Result) bool { return res.Rule != id })
-	}
-	return behind(s, look(s))
-}
-
 // look runs all rules on a template as it is.
 func look(s *probe.Subject) []rule.Result {
 	o := s.Options
@@ -112,8 +100,12 @@ func look(s *probe.Subject) []rule.Result {
 		}
 		switch {
 		case !o.Runs(r.ID) || s.Template == nil && r.Group != probe.GroupCompile:
-		case r.Sized && s.Sized != nil:
-			results = append(results, s.Sized(r.ID)...)
+		case r.Sized && o.Known != nil:
+			for _, res := range o.Known {
+				if res.Rule == r.ID {
+					results = append(results, res)
+				}
+			}
 		default:
 			results = append(results, s.Rules.Run(r)...)
 		}

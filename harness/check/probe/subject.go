@@ -49,9 +49,6 @@ type Subject struct {
 	Clients []clients.Client // whose requests are asked for
 	Encoder Encoder          // that the prompts are compared with; nil: none
 
-	// Sized returns what is known already of a rule that compares sizes; nil: nothing is.
-	Sized func(id string) []rule.Result
-
 	Suppressions []*Suppression
 	// Standing tells what a suppression of a rule does.
 	Standing func(id string) Standing

@@ -19,7 +19,7 @@
 // renders the same bytes, the requests at fault give their twins' prompts, and of the rules of
 // package check those that it is for find less, and none finds a fault that it did not find before,
 // but in requests that ended in an error. Rules that compare sizes, texts and days keep their
-// findings where an edit only asks what a value is ([check.Again]). A patch that closes turns
+// findings where an edit only asks what a value is ([check.Options].Known). A patch that closes turns
 // writes a conversation with instructions on as the same one without them: a prompt that looks
 // whole can answer another fault.
 //
@@ -539,11 +539,11 @@ func (m *mender) proves(st *state) (gone []*rule.Result, reason string) {
 	if m.together {
 		return nil, ""
 	}
-	if src := m.source(st.text); m.moves {
-		m.proven = check.Template(src, m.check)
-	} else {
-		m.proven = check.Again(src, m.check, m.known())
+	of := m.check
+	if was := m.known(); !m.moves {
+		of.Known = was
 	}
+	m.proven = check.Template(m.source(st.text), of)
 	if m.exhausted() {
 		return nil, "the renders that look for it take more steps than allowed"
 	}
@@ -561,9 +561,7 @@ func (m *mender) proves(st *state) (gone []*rule.Result, reason string) {
 		fewer[res.Rule]--
 	}
 	was = slices.DeleteFunc(was, func(res *rule.Result) bool {
-		return slices.ContainsFunc(is, func(o *rule.Result) bool {
-			return o.Rule == res.Rule && firstLine(o.Text) == firstLine(res.Text)
-		})
+		return slices.ContainsFunc(is, res.Same)
 	})
 	before, known := m.compiled(m.was)
 	changed := func(res *rule.Result) bool {
