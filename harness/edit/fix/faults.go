@@ -310,12 +310,9 @@ func formed(in chattemplate.Input, to form) chattemplate.Input {
 	return in
 }
 
-func eachArguments(
-	in chattemplate.Input,
-	change func(ordered.Value) ordered.Value,
-) chattemplate.Input {
+func eachArguments(in chattemplate.Input, to change) chattemplate.Input {
 	return eachMessage(in, func(msg ordered.Value) ordered.Value {
-		return chat.WithArguments(msg, change)
+		return chat.WithArguments(msg, to)
 	})
 }
 
@@ -334,25 +331,19 @@ func filled(in chattemplate.Input) chattemplate.Input {
 	})
 }
 
-func eachMessage(
-	in chattemplate.Input,
-	change func(ordered.Value) ordered.Value,
-) chattemplate.Input {
+func eachMessage(in chattemplate.Input, to change) chattemplate.Input {
 	in.Messages = slices.Clone(in.Messages)
 	for i, msg := range in.Messages {
-		in.Messages[i] = change(msg)
+		in.Messages[i] = to(msg)
 	}
 	return in
 }
 
 // eachTool changes the functions that are declared.
-func eachTool(
-	in chattemplate.Input,
-	change func(f ordered.Value) ordered.Value,
-) chattemplate.Input {
+func eachTool(in chattemplate.Input, to change) chattemplate.Input {
 	in.Tools = slices.Clone(in.Tools)
 	for i, t := range in.Tools {
-		in.Tools[i] = t.With("function", change(t.At("function")))
+		in.Tools[i] = t.With("function", to(t.At("function")))
 	}
 	return in
 }
@@ -375,14 +366,14 @@ func fillProperties(f ordered.Value) ordered.Value {
 }
 
 // eachProperty changes the parameters of a function.
-func eachProperty(f ordered.Value, change func(ordered.Value) ordered.Value) ordered.Value {
+func eachProperty(f ordered.Value, to change) ordered.Value {
 	properties := f.At("parameters", "properties")
 	if properties.Kind() != ordered.Object {
 		return f
 	}
 	changed := make([]ordered.Member, 0, len(properties.Members()))
 	for _, p := range properties.Members() {
-		changed = append(changed, ordered.MemberOf(p.Key, change(p.Value)))
+		changed = append(changed, ordered.MemberOf(p.Key, to(p.Value)))
 	}
 	return f.With("parameters", f.At("parameters").With("properties", ordered.ObjectOf(changed...)))
 }
@@ -416,6 +407,12 @@ func arguments(in chattemplate.Input) ordered.Value {
 	}
 	return ordered.Value{}
 }
+
+// change is a change of a value, and recast one of a request.
+type (
+	change func(ordered.Value) ordered.Value
+	recast func(chattemplate.Input) chattemplate.Input
+)
 
 // twin is another form of a request, which is written well, and how a prompt shows that this was
 // not.
@@ -493,7 +490,7 @@ func (m *mender) twins(in chattemplate.Input) []twin {
 }
 
 // role returns a change of the role of messages.
-func role(from, to string) func(chattemplate.Input) chattemplate.Input {
+func role(from, to string) recast {
 	return func(in chattemplate.Input) chattemplate.Input {
 		return eachMessage(in, func(msg ordered.Value) ordered.Value {
 			if msg.At("role").Text() == from {
@@ -513,7 +510,7 @@ func unheard(in chattemplate.Input, text, _ string) bool {
 }
 
 // noCalls returns a change of the calls of answers that make none.
-func noCalls(calls ordered.Value) func(chattemplate.Input) chattemplate.Input {
+func noCalls(calls ordered.Value) recast {
 	return spoken(false, func(msg ordered.Value) ordered.Value {
 		return msg.With("tool_calls", calls)
 	})
@@ -542,7 +539,7 @@ func developerFaults(m *mender) []fault {
 
 // added returns a change that puts further instructions behind those that a request begins with, or
 // late, behind its first answer.
-func added(role string, late bool) func(chattemplate.Input) chattemplate.Input {
+func added(role string, late bool) recast {
 	after := "system"
 	if late {
 		after = "assistant"
@@ -579,7 +576,7 @@ func nullMemberFaults(m *mender) []fault {
 
 // pictureFaults are questions beside a picture, which has two names.
 func pictureFaults(m *mender) []fault {
-	beside := func(picture ordered.Value) func(chattemplate.Input) chattemplate.Input {
+	beside := func(picture ordered.Value) recast {
 		return said("user", func(text string) ordered.Value {
 			return ordered.ArrayOf(picture, chat.TextPart(ordered.Str(text)))
 		})
@@ -619,7 +616,7 @@ func printsSwitch(_ chattemplate.Input, text, twin string) bool {
 
 // switchFaults are calls with an argument that is true, which text writes as JSON does.
 func switchFaults(m *mender) []fault {
-	with := func(value ordered.Value) func(chattemplate.Input) chattemplate.Input {
+	with := func(value ordered.Value) recast {
 		return func(in chattemplate.Input) chattemplate.Input {
 			return eachArguments(in, func(v ordered.Value) ordered.Value {
 				if v.Kind() != ordered.Object {
@@ -636,14 +633,13 @@ func same(a, b []ordered.Value) bool {
 	return slices.EqualFunc(a, b, func(x, y ordered.Value) bool { return x.String() == y.String() })
 }
 
-// put makes faults of the plain conversations: of each that change changes, where its twin is
+// put makes faults of the plain conversations: of each that a recast changes, where its twin is
 // written well and it is not.
-func (m *mender) put(change func(chattemplate.Input) chattemplate.Input, shows symptom,
-	twins ...func(chattemplate.Input) chattemplate.Input) []fault {
+func (m *mender) put(to recast, shows symptom, twins ...recast) []fault {
 	var faults []fault
 	for _, b := range m.bases {
 		in := formed(b.in, m.form)
-		changed := change(in)
+		changed := to(in)
 		if same(changed.Messages, in.Messages) && same(changed.Tools, in.Tools) {
 			continue
 		}
@@ -681,17 +677,14 @@ func redumped(text string, was, is []ordered.Value) string {
 func itself(in chattemplate.Input) chattemplate.Input { return in }
 
 // spoken changes the content of the assistant's messages that are calls, or of those that are not.
-func spoken(
-	calls bool,
-	change func(ordered.Value) ordered.Value,
-) func(chattemplate.Input) chattemplate.Input {
+func spoken(calls bool, to change) recast {
 	return func(in chattemplate.Input) chattemplate.Input {
 		return eachMessage(in, func(msg ordered.Value) ordered.Value {
 			isCall := len(msg.At("tool_calls").Items()) > 0
 			if msg.At("role").Text() != "assistant" || isCall != calls {
 				return msg
 			}
-			return change(msg)
+			return to(msg)
 		})
 	}
 }
@@ -710,15 +703,13 @@ func nullFaults(m *mender) []fault {
 			m.put(spoken(true, omitted), printsNull, spoken(true, nulled), itself)...)
 	}
 	answers := m.put(spoken(false, nulled), printsNull, spoken(false, emptied))
-	return append(
-		faults,
+	return append(faults,
 		slices.DeleteFunc(answers, func(f fault) bool { return f.failure(m.now) != nil })...)
 }
 
 // dropping leaves a member of every function out, and the twin has it empty.
-func (m *mender) dropping(keys []string, fills ...func(ordered.Value) ordered.Value) []fault {
-	type filling = func(ordered.Value) ordered.Value
-	with := func(fills ...filling) func(chattemplate.Input) chattemplate.Input {
+func (m *mender) dropping(keys []string, fills ...change) []fault {
+	with := func(fills ...change) recast {
 		return func(in chattemplate.Input) chattemplate.Input {
 			return eachTool(in, func(f ordered.Value) ordered.Value {
 				for _, key := range keys {
@@ -731,7 +722,7 @@ func (m *mender) dropping(keys []string, fills ...func(ordered.Value) ordered.Va
 			})
 		}
 	}
-	twins := []func(chattemplate.Input) chattemplate.Input{with(fills...)}
+	twins := []recast{with(fills...)}
 	for _, fill := range fills { // one alone may be enough
 		twins = append(twins, with(fill))
 	}
@@ -755,11 +746,9 @@ func toolFaults(m *mender) []fault {
 }
 
 // eachParameter returns a change of the parameters of all tools.
-func eachParameter(
-	change func(ordered.Value) ordered.Value,
-) func(chattemplate.Input) chattemplate.Input {
+func eachParameter(to change) recast {
 	return func(in chattemplate.Input) chattemplate.Input {
-		return eachTool(in, func(f ordered.Value) ordered.Value { return eachProperty(f, change) })
+		return eachTool(in, func(f ordered.Value) ordered.Value { return eachProperty(f, to) })
 	}
 }
 
@@ -768,7 +757,7 @@ const union = " | "
 
 // typed returns a change of the parameters of tools: their type, and the alternatives that anyOf
 // has; null leaves the type out.
-func typed(t ordered.Value, anyOf ...ordered.Value) func(chattemplate.Input) chattemplate.Input {
+func typed(t ordered.Value, anyOf ...ordered.Value) recast {
 	return eachParameter(func(p ordered.Value) ordered.Value {
 		if len(anyOf) > 0 {
 			p = p.With("anyOf", ordered.ArrayOf(anyOf...))
@@ -799,11 +788,8 @@ func textFaults(m *mender) []fault {
 	if m.form != formObject || !m.calls {
 		return nil
 	}
-	faults := m.put(
-		func(in chattemplate.Input) chattemplate.Input { return formed(in, formText) },
-		printsText,
-		itself,
-	)
+	faults := m.put(func(in chattemplate.Input) chattemplate.Input { return formed(in, formText) },
+		printsText, itself)
 	for i := range faults {
 		faults[i].loose = true
 	}

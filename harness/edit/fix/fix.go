@@ -80,7 +80,8 @@ type Patch struct {
 	Gone   []Gone // the findings without it that are gone with it
 	Cured  int    // how many of the requests that were tried it cures
 
-	before, after *state // of what was searched
+	of            kindOf
+	before, after *state
 }
 
 // Gone is a finding that a patch does away with.
@@ -231,7 +232,7 @@ func (m *mender) proveAll(from int) bool {
 	m.together = false
 	gone, reason := m.proves(m.now)
 	if reason != "" || slices.ContainsFunc(patches,
-		func(p Patch) bool { return !p.of().answers(gone) }) {
+		func(p Patch) bool { return !p.of.answers(gone) }) {
 		return false
 	}
 	for _, g := range gone {
@@ -253,7 +254,7 @@ func mending(patches []Patch, res *rule.Result) int {
 		}
 	}
 	of := slices.IndexFunc(patches,
-		func(p Patch) bool { return slices.Contains(p.of().rules, res.Rule) })
+		func(p Patch) bool { return slices.Contains(p.of.rules, res.Rule) })
 	if of < 0 {
 		of = len(patches) - 1
 	}
@@ -263,15 +264,6 @@ func mending(patches []Patch, res *rule.Result) int {
 // gone notes a finding that the patch does away with.
 func (p *Patch) gone(res *rule.Result) {
 	p.Gone = append(p.Gone, Gone{res.Rule, firstLine(res.Text)})
-}
-
-// of returns the kind of fault that a patch is for.
-func (p Patch) of() kindOf {
-	kind := p.Kind
-	if kind == Refused {
-		kind = TextArguments
-	}
-	return kinds[slices.IndexFunc(kinds, func(k kindOf) bool { return k.kind == kind })]
 }
 
 // rest notes the errors that are left and that no reason names.
@@ -377,12 +369,6 @@ func (m *mender) compiled(text string) (*state, error) {
 		return nil, err
 	}
 	return &state{text: text, t: t}, nil
-}
-
-// state is compiled for an edited text; false where it does not compile, or no steps are left.
-func (m *mender) state(text string) (*state, bool) {
-	st, err := m.compiled(text)
-	return st, err == nil
 }
 
 // keeps reports whether a template renders the conversations that were rendered well as before. A
@@ -503,7 +489,7 @@ func (m *mender) writesJSON(f fault) bool {
 // accept offers a patch and goes on from it.
 func (m *mender) accept(k kindOf, before, st *state, gone []*rule.Result, cured int) {
 	p := Patch{Kind: k.kind, Before: before.text, After: st.text, Cured: cured,
-		before: before, after: st}
+		of: k, before: before, after: st}
 	for _, g := range gone {
 		p.gone(g)
 	}

@@ -32,14 +32,14 @@ func (m *mender) names() {
 	}
 	if err == nil { // the unknown name stands where it is rarely reached
 		m.original = was.ChatTemplate()
-		st, ok := m.state(text)
-		if !ok {
+		st, err := m.compiled(text)
+		if err != nil {
 			return
 		}
 		m.now = st
 		m.survey(was)
-		next, ok := m.state(mended)
-		if !ok || !m.keeps(next) {
+		next, err := m.compiled(mended)
+		if err != nil || !m.keeps(next) {
 			m.leave(edits[0].From, "another name changes a prompt that was right")
 			return
 		}

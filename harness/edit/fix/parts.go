@@ -17,7 +17,7 @@ const moreWords = "Medoru."
 
 // inParts returns a change of the content of one role's messages into a list of parts: of the text,
 // and of the further texts.
-func inParts(role string, further ...string) func(chattemplate.Input) chattemplate.Input {
+func inParts(role string, further ...string) recast {
 	return said(role, func(text string) ordered.Value {
 		parts := []ordered.Value{chat.TextPart(ordered.Str(text))}
 		for _, more := range further {
@@ -28,14 +28,11 @@ func inParts(role string, further ...string) func(chattemplate.Input) chattempla
 }
 
 // said returns a change of the texts that messages of a role have.
-func said(
-	role string,
-	change func(string) ordered.Value,
-) func(chattemplate.Input) chattemplate.Input {
+func said(role string, to func(string) ordered.Value) recast {
 	return func(in chattemplate.Input) chattemplate.Input {
 		return eachMessage(in, func(msg ordered.Value) ordered.Value {
 			if text := msg.At("content").Text(); msg.At("role").Text() == role && text != "" {
-				return msg.With("content", change(text))
+				return msg.With("content", to(text))
 			}
 			return msg
 		})
@@ -93,7 +90,7 @@ func partsFaults(m *mender) []fault {
 	var faults []fault
 	for _, role := range []string{"user", "system", "assistant", "tool"} {
 		faults = append(faults, m.put(inParts(role), unsaid, itself)...)
-		var joined []func(chattemplate.Input) chattemplate.Input
+		var joined []recast
 		for _, between := range []string{"", "\n", " ", "\n\n"} {
 			joined = append(joined, said(role, func(text string) ordered.Value {
 				return ordered.Str(text + between + moreWords)

@@ -123,11 +123,11 @@ func compareBool(a, b bool) int {
 // apply applies edits, and reports whether the result compiles.
 func (m *mender) apply(st *state, edits []Edit) (*state, bool) {
 	text, _ := edit.Apply(st.text, edits...)
-	next, ok := m.state(text)
-	if ok {
+	next, err := m.compiled(text)
+	if err == nil {
 		next.from, next.step = st, edits
 	}
-	return next, ok
+	return next, err == nil
 }
 
 // search looks for edits that mend a fault and keep every other prompt.

@@ -51,21 +51,12 @@ func (st *state) unseen(in chattemplate.Input) (all []edit.Span) {
 			sites[site.Off] = i
 		}
 	}
-	skip := func(n *edit.Node, o flow.Outcome, body []*edit.Node) {
-		i, ok := sites[n.Off]
-		if ok && !seen.Reached(i, o) && len(body) > 0 {
-			all = append(all, edit.Span{From: body[0].From, To: body[len(body)-1].To})
-		}
-	}
 	for n := range st.parsed().All() {
-		switch {
-		case n.Is(edit.For):
-			skip(n, flow.Entered, n.Bodies[0])
-		case n.Is(edit.If):
-			skip(n, flow.True, n.Bodies[0])
-			if last := append([]*edit.Node{n}, n.Elif...); len(n.Bodies) > 1 {
-				skip(last[len(last)-1], flow.False, n.Bodies[1])
-			}
+		i, ok := sites[n.Off]
+		if ok && (n.Is(edit.If) || n.Is(edit.For)) && len(n.Bodies[0]) > 0 &&
+			!seen.Reached(i, flow.True) && !seen.Reached(i, flow.Entered) {
+			body := n.Bodies[0]
+			all = append(all, edit.Span{From: body[0].From, To: body[len(body)-1].To})
 		}
 	}
 	return all
