@@ -36,7 +36,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine"
@@ -242,23 +244,44 @@ func (m *mender) proveAll(from int) bool {
 	return true
 }
 
-// mending returns which of some patches that lead from one to the next does away with a finding:
-// the last one that changes what the finding's own request gives. Where none does, it is one for
-// the finding's rule, else the last one.
+// mending returns which of some patches that lead from one to the next does away with a finding: of
+// those that change what the finding's own request gives the one that edits next to it. Where none
+// does, it is one for the finding's rule, else the last one.
 func mending(patches []Patch, res *rule.Result) int {
-	if in, ok := requestOf(res); ok {
-		for i, p := range slices.Backward(patches) {
-			if p.before.differs(p.after, in) {
-				return i
-			}
+	best, least := -1, 0
+	in, ok := requestOf(res)
+	for i, p := range patches {
+		if !ok || !p.before.differs(p.after, in) {
+			continue
+		}
+		if n := p.away(res.Place); best < 0 || n <= least {
+			best, least = i, n
 		}
 	}
-	of := slices.IndexFunc(patches,
-		func(p Patch) bool { return slices.Contains(p.of.rules, res.Rule) })
-	if of < 0 {
-		of = len(patches) - 1
+	if best >= 0 {
+		return best
 	}
-	return of
+	of := func(p Patch) bool { return slices.Contains(p.of.rules, res.Rule) }
+	if best = slices.IndexFunc(patches, of); best < 0 {
+		best = len(patches) - 1
+	}
+	return best
+}
+
+// away is how many lines the patch edits away from a place, the same for all where it has none.
+func (p Patch) away(from rule.Place) int {
+	line := from.Line
+	if at := strings.Split(from.Part, ":"); len(at) > 2 {
+		line, _ = strconv.Atoi(at[len(at)-2])
+	}
+	least := math.MaxInt
+	for st := p.after; st != p.before && line > 0; st = st.from {
+		for _, e := range st.step {
+			is := st.from.t.Source.Position(e.From).Line
+			least = min(least, max(is-line, line-is))
+		}
+	}
+	return least
 }
 
 // gone notes a finding that the patch does away with.
