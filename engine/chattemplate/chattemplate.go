@@ -207,46 +207,30 @@ func (t *Template) shown(err error) error {
 func (t *Template) vars(in Input) jinja.Vars {
 	v := t.Vars(in)
 	if t.Mask != nil {
-		v, _ = hide(t.Mask, v)
+		v = hide(t.Mask, v)
 	}
 	return jinja.VarsFromJSON(v)
 }
 
-// hide returns a value with the strings in it masked; keys stay as they are. What has none to mask
-// is shared.
-func hide(m *words.Mask, v ordered.Value) (hidden ordered.Value, some bool) {
+// hide returns a value with the strings in it masked; keys stay as they are.
+func hide(m *words.Mask, v ordered.Value) ordered.Value {
 	switch v.Kind() {
 	case ordered.String:
-		text := m.Hide(v.Text())
-		return ordered.Str(text), text != v.Text()
+		return ordered.Str(m.Hide(v.Text()))
 	case ordered.Array:
-		items := v.Items()
+		items := slices.Clone(v.Items())
 		for i := range items {
-			if one, ok := hide(m, items[i]); ok {
-				if !some {
-					items, some = slices.Clone(items), true
-				}
-				items[i] = one
-			}
+			items[i] = hide(m, items[i])
 		}
-		if some {
-			v = ordered.ArrayOf(items...)
-		}
+		return ordered.ArrayOf(items...)
 	case ordered.Object:
-		members := v.Members()
+		members := slices.Clone(v.Members())
 		for i := range members {
-			if one, ok := hide(m, members[i].Value); ok {
-				if !some {
-					members, some = slices.Clone(members), true
-				}
-				members[i].Value = one
-			}
+			members[i].Value = hide(m, members[i].Value)
 		}
-		if some {
-			v = ordered.ObjectOf(members...)
-		}
+		return ordered.ObjectOf(members...)
 	}
-	return v, some
+	return v
 }
 
 // RenderImmutable renders an input as Hugging Face's transformers does with jinja2 3.1.5 or later,

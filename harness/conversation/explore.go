@@ -78,13 +78,6 @@ func (x *Exploration) Counts() (reached, all int) {
 // nil makes them.
 func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, renders int,
 	proofs func() map[reach.Outcome]string) *Exploration {
-	return ExploreFrom(nil, t, g, bound, renders, proofs)
-}
-
-// ExploreFrom explores as [Explore] does, from what was reached of a template that differs little
-// on: it searches only where that leaves more outcomes unreached than there. nil: there is none.
-func ExploreFrom(near *Exploration, t *chattemplate.Template, g *Grammar, bound []ordered.Member,
-	renders int, proofs func() map[reach.Outcome]string) *Exploration {
 	if proofs == nil {
 		proofs = func() map[reach.Outcome]string { return reach.Unreachable(t.Source) }
 	}
@@ -110,30 +103,12 @@ func ExploreFrom(near *Exploration, t *chattemplate.Template, g *Grammar, bound 
 				s.try(c.Conversation)
 			}
 		}
-		if !s.retrace(near) {
-			s.search()
-		}
+		s.search()
 	}
 	if reached, all := x.Counts(); reached < all && x.Proofs == nil {
 		x.Proofs = proofs()
 	}
 	return x
-}
-
-// retrace tries the conversations that a search made for a template that differs little, and reports
-// whether they leave no more outcomes unreached than there.
-func (s *searcher) retrace(near *Exploration) bool {
-	if near == nil {
-		return false
-	}
-	for _, c := range near.Conversations {
-		if c.Beyond && !s.done() {
-			s.try(c)
-		}
-	}
-	reached, all := s.Counts()
-	reachedThere, allThere := near.Counts()
-	return all-reached <= allThere-reachedThere
 }
 
 // maxSites bounds the decisions of a template that is searched: the search looks at each of them

@@ -37,7 +37,6 @@ type Source struct {
 	unreachable func() map[reach.Outcome]string
 	grammar     func() *conversation.Grammar
 	explored    func() *conversation.Exploration
-	near        func() *conversation.Exploration // of a text that differs little; nil: none
 	parts       func() *edit.Template
 	places      *source.Source // the text, which finds its positions once
 	edited      *edited        // how it came of another one; nil: it is as it was opened
@@ -127,17 +126,13 @@ func (s Source) with(c compiler) Source {
 	s.grammar = sync.OnceValue(func() *conversation.Grammar {
 		return conversation.UsualBeside(src.Text)
 	})
-	unreachable, compile, grammar, near := s.unreachable, s.compile, s.grammar, s.near
+	unreachable, compile, grammar := s.unreachable, s.compile, s.grammar
 	s.explored = sync.OnceValue(func() *conversation.Exploration {
 		t, err := compile()
 		if err != nil {
 			return nil
 		}
-		var from *conversation.Exploration
-		if near != nil {
-			from = near()
-		}
-		return conversation.ExploreFrom(from, t.ChatTemplate(), grammar(), t.Caps().Needs.Bound,
+		return conversation.Explore(t.ChatTemplate(), grammar(), t.Caps().Needs.Bound,
 			conversation.UsualRenders, unreachable)
 	})
 	return s
@@ -324,13 +319,6 @@ func ReadJSON(name string, stdin io.Reader) (ordered.Value, error) {
 func (s Source) WithText(text string) Source {
 	s.Source.Text, s.edited = text, nil
 	return s.with(s.compiler)
-}
-
-// Near returns the source with another text that differs little from its own: what reaches the
-// branches of the one is tried on the other.
-func (s Source) Near(text string) Source {
-	s.near = s.explored
-	return s.WithText(text)
 }
 
 // Edited returns the source with edits of its text. What is found in it has places of the text as

@@ -172,7 +172,7 @@ func Mend(ctx context.Context, src subject.Source, o Options, of check.Options) 
 	}
 	first := m.source(m.result.Text)
 	named := *m.result
-	m.was, m.together = m.result.Text, true
+	m.together = true
 	err := m.start(first)
 	if err == nil {
 		m.mendAll()
@@ -207,7 +207,7 @@ func (m *mender) mendAll() {
 // known are the results of the check before the patches that are proven next.
 func (m *mender) known() []rule.Result {
 	if m.findings == nil {
-		m.findings = check.Template(m.source(m.was), m.check)
+		m.findings = check.Template(m.source(m.was.text), m.check)
 	}
 	return m.findings
 }
@@ -220,7 +220,7 @@ func (m *mender) finds(rules []string) bool {
 			return res.IsFinding() && res.Level() > rule.Note && slices.Contains(rules, res.Rule)
 		})
 	}
-	return by(m.known()) && (m.now.text == m.was || // an earlier patch may have mended that
+	return by(m.known()) && (m.now == m.was || // an earlier patch may have mended that
 		by(check.Template(m.source(m.now.text), m.check)))
 }
 
@@ -240,7 +240,7 @@ func (m *mender) proveAll(from int) bool {
 	for _, g := range gone {
 		patches[mending(patches, g)].gone(g)
 	}
-	m.was, m.findings = m.now.text, m.proven
+	m.was, m.findings = m.now, m.proven
 	return true
 }
 
@@ -319,7 +319,7 @@ type mender struct {
 	calls    bool                   // the template writes calls
 	good     []kept
 	bases    []base
-	was      string        // the template before the patches that are proven next
+	was      *state        // the template before the patches that are proven next
 	findings []rule.Result // of that; nil: not known yet
 	proven   []rule.Result // of the patch that was proven last
 	tries    int           // edits left to try for the fault
@@ -345,7 +345,7 @@ func (m *mender) wanted(k kindOf) bool {
 func (m *mender) source(text string) subject.Source {
 	src, ok := m.sources[text]
 	if !ok {
-		src = m.limited(m.base.Near(text))
+		src = m.limited(m.base.WithText(text))
 		m.sources[text] = src
 	}
 	return src
@@ -363,7 +363,7 @@ func (m *mender) start(src subject.Source) error {
 	if err != nil {
 		return err
 	}
-	m.now = st
+	m.now, m.was = st, st
 	m.survey(t)
 	return nil
 }
@@ -526,7 +526,7 @@ func (m *mender) accept(k kindOf, before, st *state, gone []*rule.Result, cured 
 		}
 	}
 	if !m.together {
-		m.was, m.findings = st.text, m.proven
+		m.was, m.findings = st, m.proven
 	}
 }
 
@@ -572,19 +572,14 @@ func (m *mender) proves(st *state) (gone []*rule.Result, reason string) {
 	was = slices.DeleteFunc(was, func(res *rule.Result) bool {
 		return slices.ContainsFunc(is, res.Same)
 	})
-	before, known := m.compiled(m.was)
-	changed := func(res *rule.Result) bool {
-		in, ok := requestOf(res)
-		return ok && known == nil && before.differs(st, in)
-	}
 	// A finding that says something else now is none less: those go first whose prompt changes.
-	slices.SortStableFunc(was, func(a, b *rule.Result) int {
-		return -compareBool(changed(a), changed(b))
-	})
-	for _, res := range was {
-		if fewer[res.Rule] > 0 {
-			fewer[res.Rule]--
-			gone = append(gone, res)
+	for _, changed := range []bool{true, false} {
+		for _, res := range was {
+			in, ok := requestOf(res)
+			if fewer[res.Rule] > 0 && changed == (ok && m.was.differs(st, in)) {
+				fewer[res.Rule]--
+				gone = append(gone, res)
+			}
 		}
 	}
 	return gone, ""
@@ -603,11 +598,7 @@ func (m *mender) hidden(res *rule.Result, st *state) bool {
 	if !ok || res.Level() > rule.Warning {
 		return false
 	}
-	was, err := m.compiled(m.was)
-	if err != nil {
-		return false
-	}
-	before := was.render(in)
+	before := m.was.render(in)
 	return before.err != nil && !worded(before.err) && st.render(in).err == nil
 }
 

@@ -46,10 +46,7 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 		}
 	}
 	near := a.near(off)
-	slices.SortStableFunc(near, func(x, y *site) int {
-		return cmp.Or(-compareBool(x.keyed, y.keyed), compareBool(x.use == asTested,
-			y.use == asTested))
-	})
+	slices.SortStableFunc(near, func(x, y *site) int { return cmp.Compare(x.rank(), y.rank()) })
 	var asks [][]Edit // all conditions about the field together
 	for _, s := range a.keyed() {
 		if _, ok := asked(s.Node, k.keys); ok {
@@ -110,14 +107,15 @@ func (st *state) candidates(k kindOf, off int) []candidate {
 	return all
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
+// rank is less for a site that is likelier to be wrapped: it reads the field, and is no test.
+func (s *site) rank() (n int) {
+	if !s.keyed {
+		n = 2
 	}
-	return -1
+	if s.use == asTested {
+		n++
+	}
+	return n
 }
 
 // apply applies edits, and reports whether the result compiles.

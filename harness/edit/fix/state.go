@@ -45,16 +45,12 @@ func moved(off int, edits []Edit) int {
 func (st *state) unseen(in chattemplate.Input) (all []edit.Span) {
 	var seen jinja.Coverage
 	_, _ = st.t.Cover(in, &seen, nil) // if it fails, the branches up to there count
-	sites := map[int]int{}            // of statements
+	missed := map[int]bool{}
 	for i, site := range st.t.Sites() {
-		if k := site.Kind; k == flow.SiteIf || k == flow.SiteElif || k == flow.SiteFor {
-			sites[site.Off] = i
-		}
+		missed[site.Off] = !seen.Reached(i, flow.True) && !seen.Reached(i, flow.Entered)
 	}
 	for n := range st.parsed().All() {
-		i, ok := sites[n.Off]
-		if ok && (n.Is(edit.If) || n.Is(edit.For)) && len(n.Bodies[0]) > 0 &&
-			!seen.Reached(i, flow.True) && !seen.Reached(i, flow.Entered) {
+		if (n.Is(edit.If) || n.Is(edit.For)) && missed[n.Off] && len(n.Bodies[0]) > 0 {
 			body := n.Bodies[0]
 			all = append(all, edit.Span{From: body[0].From, To: body[len(body)-1].To})
 		}
