@@ -2,8 +2,10 @@ package lists
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -40,6 +42,17 @@ func answers(t *prompts.Prompt, off int) bool {
 	return false
 }
 
+// unsent reports whether the template writes a member of a message there which the message lacks.
+// Where no request brings it, words of the model that come under another name are lost.
+func unsent(t *prompts.Prompt, from, to int) bool {
+	begin, _ := t.Seen.WrittenAt(from - 1)
+	end, _ := t.Seen.WrittenAt(to)
+	return slices.ContainsFunc(t.Seen.Trace.Reads(), func(r jinja.Read) bool {
+		return r.Missing && begin < r.First && r.First < end &&
+			strings.HasPrefix(r.Path, "messages[")
+	})
+}
+
 // checkHollow looks for two markers that belong together, in turns before the last message, with
 // nothing between them in any conversation.
 func checkHollow(s *probe.Subject, find probe.Finder) {
@@ -57,7 +70,8 @@ func checkHollow(s *probe.Subject, find probe.Finder) {
 		for m := range t.Markers() {
 			if open != nil {
 				p := pairs[open.Key]
-				if m.Key == open.Key && m.Side == markup.Closing && !answers(t, m.To) &&
+				if m.Key == open.Key && m.Side == markup.Closing &&
+					(!answers(t, m.To) || unsent(t, open.To, m.At)) &&
 					strings.TrimSpace(own[open.To:m.At]) == "" {
 					if p.empty++; p.empty == 1 {
 						p.in, p.first = t, *open
