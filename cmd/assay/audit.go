@@ -115,8 +115,13 @@ func (a *auditing) run(c *call) error {
 			return nil
 		}
 		found.Add(src, known)
-		if a.fix {
-			a.mend(c, src, known)
+		if !a.fix {
+			return nil
+		}
+		if done, err := audit.Repair(c.ctx, src, known, a.Limits, a.overrides); err != nil {
+			c.warn("%s: not mended: %v", src.Name, err)
+		} else if done != "" {
+			c.note("%s", done)
 		}
 		return nil
 	}, func(bool) error { return a.print(c, found) })
@@ -155,15 +160,11 @@ func (a *auditing) updated(c *call) (string, error) {
 func (a *auditing) open(c *call, name string) ([]subject.Source, error) {
 	switch {
 	case strings.HasPrefix(name, hub.Scheme):
-		ref, err := a.ref(name)
+		m, err := a.model(c, name)
 		if err != nil {
 			return nil, err
 		}
-		_, folder, err := a.folder(c, ref, false)
-		if err != nil {
-			return nil, err
-		}
-		return subject.NewModel(ref.String(), ref.String(), folder).Distinct(), nil
+		return m.Distinct(), nil
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return audit.Serving(c.ctx, http.DefaultClient, name)
 	case !isFolder(name):
@@ -183,16 +184,6 @@ func (a *auditing) open(c *call, name string) ([]subject.Source, error) {
 		all = append(all, sources...)
 	}
 	return all, nil
-}
-
-// mend mends the faults of a template, and says what it wrote, or why it did not.
-func (a *auditing) mend(c *call, src subject.Source, known []audit.Match) {
-	done, err := audit.Repair(c.ctx, src, known, a.Limits, a.overrides)
-	if err != nil {
-		c.warn("%s: not mended: %v", src.Name, err)
-	} else if done != "" {
-		c.note("%s", done)
-	}
 }
 
 // print writes what was found, and fails where a fault is as bad as --fail-on.

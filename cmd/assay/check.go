@@ -611,15 +611,7 @@ func (k *checking) open(c *call, name string, onHub bool) (*subject.Model, error
 	case k.commit != "":
 		return nil, fmt.Errorf("--base compares with a commit of git, which %s has none of", name)
 	}
-	ref, err := k.ref(name)
-	if err != nil {
-		return nil, err
-	}
-	_, folder, err := k.folder(c, ref, false)
-	if err != nil {
-		return nil, err
-	}
-	return subject.NewModel(ref.String(), ref.String(), folder), nil
+	return k.remote.model(c, name)
 }
 
 // model checks a model and its changes since the base, with one bound on the renders of both.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/model/modeldir"
+	"github.com/goassay/assay/harness/check/subject"
 )
 
 // remote has the flags of commands that take a model on the Hub.
@@ -67,6 +68,19 @@ func (r *remote) ref(text string) (hub.Ref, error) {
 	ref, err := hub.ParseRef(text)
 	ref.Revision = r.revision
 	return ref, err
+}
+
+// model opens a model on the Hub.
+func (r *remote) model(c *call, name string) (*subject.Model, error) {
+	ref, err := r.ref(name)
+	if err != nil {
+		return nil, err
+	}
+	_, folder, err := r.folder(c, ref, false)
+	if err != nil {
+		return nil, err
+	}
+	return subject.NewModel(ref.String(), ref.String(), folder), nil
 }
 
 // folder reads the templates of a repository: those of its files, and of one model file or of all.

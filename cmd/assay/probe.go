@@ -16,7 +16,6 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/serve/live"
 	"github.com/goassay/assay/harness/serve/openai"
@@ -152,19 +151,6 @@ func (p *probe) speak(c *call, v *live.Server) error {
 	return nil
 }
 
-// onHub reads the template of a repository that has a model's name.
-func (p *probe) onHub(c *call, name string) (subject.Source, error) {
-	ref, err := p.remote.ref(hub.Scheme + name)
-	if err != nil {
-		return subject.Source{}, err
-	}
-	_, folder, err := p.remote.folder(c, ref, false)
-	if err != nil {
-		return subject.Source{}, err
-	}
-	return subject.NewModel(ref.String(), "", folder).Taken()
-}
-
 // ask asks the server for its model and template, where they are not given.
 func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 	props, err := live.AskProperties(ctx, v.Client)
@@ -188,7 +174,11 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 		}
 	}
 	if src.Text == "" && p.hub {
-		own, err := p.onHub(c, v.Model)
+		m, err := p.remote.model(c, hub.Scheme+v.Model)
+		if err != nil {
+			return fmt.Errorf("--hub: %w", err)
+		}
+		own, err := m.Taken()
 		if err != nil {
 			return fmt.Errorf("--hub: %w", err)
 		}

@@ -62,9 +62,11 @@ func TestRecords(t *testing.T) {
 		if d.Excerpt.Faulty == d.Excerpt.Fixed {
 			t.Errorf("%s: the excerpt does not show the fault", r.ID)
 		}
-		if s := d.Survey; s == nil && slices.ContainsFunc(r.Affected, func(a advisory.Affected) bool {
+		onHub := slices.ContainsFunc(r.Affected, func(a advisory.Affected) bool {
 			return a.Package == nil
-		}) || s != nil && (s.Day == "" || s.Repositories < max(1, len(s.Downloads))) {
+		})
+		if s := d.Survey; s == nil && onHub ||
+			s != nil && (s.Day == "" || s.Repositories < max(1, len(s.Downloads))) {
 			t.Errorf("%s: it does not say what the survey saw of its repositories", r.ID)
 		}
 		if d.Fixed == nil && d.Survey != nil && !strings.Contains(string(judged), "\n"+r.ID+" ") {

@@ -110,8 +110,8 @@ func (r *Record) Shared(by *Renders) (n int) {
 			fault = fault || w.Faulty != w.Fixed
 		}
 	}
-	if !fault {
-		return 0
+	if fault {
+		return n
 	}
-	return n
+	return 0
 }

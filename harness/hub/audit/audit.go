@@ -16,6 +16,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -175,18 +176,13 @@ func (b *Book) Rules() []rule.Rule {
 // Result returns a match as the result of a template.
 func (m Match) Result(src subject.Source) rule.Result {
 	t := m.Template
-	text := []string{m.Summary}
-	switch m.How {
-	case ByText:
-		text = append(text, "this is the text that "+m.shippers()+" ships")
-	case ByCanonical:
-		text = append(text, "this is the text that "+m.shippers()+" ships, with other line ends")
-	case ByBehaviour:
-		text = append(text, "it makes the same prompts as the text that "+m.shippers()+" ships")
-	case ByRelation:
-		text = append(text, "it has the fault of the text that "+m.shippers()+" ships, its nearest "+
-			"relative that was mended, and makes prompts of that")
-	}
+	text := []string{m.Summary, fmt.Sprintf([]string{
+		ByText:      "this is the text that %s ships",
+		ByCanonical: "this is the text that %s ships, with other line ends",
+		ByBehaviour: "it makes the same prompts as the text that %s ships",
+		ByRelation: "it has the fault of the text that %s ships, its nearest relative that was " +
+			"mended, and makes prompts of that",
+	}[m.How], m.shippers())}
 	if !slices.Equal(t.Engines, []string{"all"}) {
 		text = append(text, "seen in: "+strings.Join(t.Engines, ", "))
 	}
@@ -197,6 +193,9 @@ func (m Match) Result(src subject.Source) rule.Result {
 		text = append(text, fmt.Sprintf("mended:         %q", t.Excerpt.Fixed))
 	}
 	text = append(text, mended(m.Record))
+	if _, err := os.Lstat(src.File); err == nil && t.Fixable {
+		text = append(text, "command: assay audit --fix "+src.File)
+	}
 	for _, ref := range m.References {
 		text = append(text, "see "+ref.URL)
 	}
@@ -215,27 +214,18 @@ func (m Match) shippers() string {
 	if a.Package != nil {
 		name = a.Package.Name + " " + a.Ranges[0].Events[0].Introduced
 	}
-	more := len(m.Affected) - 1
-	var downloads int64
+	more, also := len(m.Affected)-1, ""
 	if seen := m.Template.Survey; seen != nil {
 		more = max(more, seen.Repositories-1)
-		for _, n := range seen.Downloads {
-			downloads += n
+		for _, of := range slices.Sorted(maps.Keys(seen.Downloads)) {
+			also += fmt.Sprintf("; %d downloads in the month before %s", seen.Downloads[of], seen.Day)
 		}
 	}
-	var also []string
-	switch {
-	case more == 1:
-		also = append(also, "and one more")
-	case more > 1:
-		also = append(also, fmt.Sprintf("and %d more", more))
+	if more > 0 {
+		also = fmt.Sprintf("; and %d more", more) + also
 	}
-	if downloads > 0 {
-		also = append(also, fmt.Sprintf("%d downloads in the month before %s", downloads,
-			m.Template.Survey.Day))
-	}
-	if also != nil {
-		name += " (" + strings.Join(also, "; ") + ")"
+	if also != "" {
+		name += " (" + also[2:] + ")"
 	}
 	return name
 }

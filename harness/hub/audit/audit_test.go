@@ -408,7 +408,7 @@ func TestServing(t *testing.T) {
 		if len(got) != want || (err == nil) != (want > 0) {
 			t.Errorf("%s: %v (%v)", address, got, err)
 		}
-		if address == "/closed" && !strings.Contains(err.Error(), "the files of a/b, not-loaded") {
+		if address == "/closed" && !strings.Contains(err.Error(), "files, of a/b, of not-loaded") {
 			t.Errorf("%s: the models are not named: %v", address, err)
 		}
 	}

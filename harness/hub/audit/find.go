@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/model/modeldir"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/report/safefile"
 )
@@ -113,59 +113,41 @@ func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	return text, err
 }
 
-// Serving asks a server for the templates that it uses, by llama-server's /props: for the one model
-// that it has, or for each of those that /v1/models lists and that are loaded.
+// Serving asks a server for the templates that it uses, by llama-server's /props: for that of its
+// one model, or for those of the models that /v1/models lists and that are loaded.
 func Serving(ctx context.Context, client *http.Client, address string) ([]subject.Source, error) {
 	base := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1"), "/")
-	all, err := props(ctx, client, base+"/props", address)
+	ask := func(path string) (ordered.Value, error) {
+		text, err := get(ctx, client, base+path)
+		if err != nil {
+			return ordered.Value{}, err
+		}
+		return ordered.ParseString(string(text))
+	}
+	var all []subject.Source
+	add := func(name, query string) error {
+		answer, err := ask("/props" + query)
+		for _, which := range []string{"", "_tool_use"} {
+			if text := answer.At("chat_template" + which).Text(); text != "" {
+				all = append(all, subject.New(name+strings.Replace(which, "_", "#", 1), text))
+			}
+		}
+		return err
+	}
+	err := add(address, "")
 	if unreached := new(url.Error); all != nil || errors.As(err, &unreached) {
 		return all, err
 	}
-	var models struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
+	files := "the model's files"
+	models, _ := ask("/v1/models") // an error, here and of a model that is not loaded: no template
+	for _, m := range models.At("data").Items() {
+		id := m.At("id").Text()
+		files += ", of " + id
+		_ = add(address+"#"+id, "?autoload=false&model="+url.QueryEscape(id))
 	}
-	if text, listed := get(ctx, client, base+"/v1/models"); listed == nil {
-		_ = json.Unmarshal(text, &models) // an answer that lists none
-	}
-	var ids []string
-	for _, m := range models.Data {
-		of, _ := props(ctx, client, base+"/props?autoload=false&model="+url.QueryEscape(m.ID),
-			address+"#"+m.ID)
-		all, ids = append(all, of...), append(ids, m.ID)
-	}
-	switch {
-	case all != nil:
-		return all, nil
-	case ids != nil:
-		return nil, fmt.Errorf("%w: the server does not show its template; give the files of %s "+
-			"instead, or hf: before the name on the Hub", err, strings.Join(ids, ", "))
-	}
-	return nil, fmt.Errorf("%w: the server does not show its template; give the model's files "+
-		"instead", err)
-}
-
-// props reads the templates in an answer of /props, and names them.
-func props(ctx context.Context, client *http.Client, address, name string) ([]subject.Source,
-	error) {
-	text, err := get(ctx, client, address)
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Template string `json:"chat_template"`
-		ToolUse  string `json:"chat_template_tool_use"`
-	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return nil, fmt.Errorf("GET %s: %w", address, err)
-	}
-	if answer.Template == "" {
-		return nil, fmt.Errorf("GET %s: there is no chat_template in the answer", address)
-	}
-	all := []subject.Source{subject.New(name, answer.Template)}
-	if answer.ToolUse != "" {
-		all = append(all, subject.New(name+"#tool_use", answer.ToolUse))
+	if all == nil {
+		return nil, fmt.Errorf("GET %s/props: the server does not show its template; give %s, or "+
+			"hf: and the name on the Hub", base, files)
 	}
 	return all, nil
 }

@@ -27,9 +27,10 @@ const Saved = ".orig"
 // where there is nothing that it can mend.
 //
 // A template's file and a JSON file are written in place, and the file as it was is kept beside it
-// under a name that ends in [Saved]. Of a model file a copy is made. A file that a cache names by
-// its digest, or that is a link into such a cache, is never written, and a template of a server or of
-// the Hub has none: it goes into overrides, and the answer has the flags with which engines take it.
+// under a name with [Saved]. Of a model file a copy is made. A file that a cache names by its
+// digest, or that is a link into such a cache, is never written, and a template of a server or of
+// the Hub has none: it goes into overrides, and the answer has the flags with which engines take
+// it.
 func Repair(ctx context.Context, src subject.Source, known []Match, l engine.Limits,
 	overrides string) (string, error) {
 	var only []string
@@ -73,17 +74,13 @@ func replaced(name, was, is string) (string, error) {
 	saved := name + Saved
 	for i := 2; ; i++ {
 		kept, err := os.ReadFile(saved)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = safefile.Write(saved, safefile.Text(was))
-			kept = []byte(was)
-		}
-		if err != nil {
-			return "", err
-		}
-		if string(kept) == was {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && string(kept) == was {
 			break
 		}
 		saved = fmt.Sprint(name, Saved, i)
+	}
+	if err := safefile.Write(saved, safefile.Text(was)); err != nil {
+		return "", err
 	}
 	info, err := os.Stat(name)
 	if err != nil {
