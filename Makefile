@@ -112,7 +112,9 @@ advisories: hub ## fetch the templates that vendors had to mend (1 GB), and prov
 
 .PHONY: index
 index: ## write the index of known faults and its signature into out: KEY=PRIVATE.pem
-	$(GO) run ./harness/testkit/measure/index -key $(KEY) out
+	@mkdir -p out
+	$(GO) run ./harness/testkit/measure/advise -index out/index.json
+	openssl pkeyutl -sign -rawin -inkey $(KEY) -in out/index.json -out out/index.json.sig
 
 .PHONY: capabilities
 capabilities: deps hub ## render every value of the variables that the records of 856 templates name

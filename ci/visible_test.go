@@ -22,7 +22,6 @@ var printers = []string{
 	"harness/testkit/measure/growth",      // prints costs as JSON
 	"harness/testkit/measure/conditions/", // counts conditions of our own code
 	"harness/testkit/measure/oracles/",    // counts differences, in our own words
-	"harness/testkit/measure/index/",      // names the files that it was given
 	"harness/testkit/newrule/",            // names the files that it wrote
 	"harness/testkit/measure/real/",       // counts faults, in our own words
 	"harness/testkit/measure/views/",      // counts prompts, in our own words

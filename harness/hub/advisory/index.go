@@ -123,18 +123,3 @@ func Verify(text, signature, key []byte) error {
 	}
 	return nil
 }
-
-// Sign signs a text with a private key, an Ed25519 key in PEM.
-func Sign(text, key []byte) ([]byte, error) {
-	block, _ := pem.Decode(key)
-	if block == nil {
-		return nil, errors.New("the key is no PEM file")
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	private, ok := parsed.(ed25519.PrivateKey)
-	if err != nil || !ok {
-		return nil, errors.New("the key is no private key of Ed25519; " +
-			"`openssl genpkey -algorithm ed25519` makes one")
-	}
-	return ed25519.Sign(private, text), nil
-}

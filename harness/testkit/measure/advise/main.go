@@ -1,6 +1,7 @@
 // Command advise drafts records of known faults (package advisory) from pairs of texts.
 //
 //	go run ./harness/testkit/measure/advise -out FOLDER -first N < PAIRS
+//	go run ./harness/testkit/measure/advise -index FILE
 //
 // A pair is a line of JSON: the files of the faulty and the mended text, with what a person says of
 // them. The program adds what is computed: digests, the rule that finds the fault, the engines that
@@ -23,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
@@ -33,6 +35,7 @@ import (
 	"github.com/goassay/assay/harness/edit/fix"
 	"github.com/goassay/assay/harness/edit/mutate"
 	"github.com/goassay/assay/harness/hub/advisory"
+	"github.com/goassay/assay/harness/hub/audit"
 	"github.com/goassay/assay/harness/report/visible"
 )
 
@@ -40,12 +43,27 @@ func main() {
 	out := flag.String("out", "", "write the records into this `FOLDER`")
 	first := flag.Int("first", 1, "the `NUMBER` of the first record")
 	day := flag.String("day", "2026-01-01", "the `DAY` on which they are published")
+	index := flag.String("index", "", "write the index of the published records into this `FILE`, "+
+		"and draft none")
 	flag.Parse()
 	log := visible.NewMessages(os.Stderr)
-	if err := run(os.Stdin, log, *out, *day, *first); err != nil {
+	if err := run(os.Stdin, log, *index, *out, *day, *first); err != nil {
 		fmt.Fprintln(log, "advise:", err)
 		os.Exit(1)
 	}
+}
+
+// writeIndex writes the index of the published records.
+func writeIndex(name string) error {
+	records, err := advisory.Load(corpus.FS, audit.Folder)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := advisory.NewIndex(records).Write(&text); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text.Bytes(), 0o666)
 }
 
 // pair is a line of the input.
@@ -61,7 +79,10 @@ type pair struct {
 	Rule       string               `json:"rule"` // "": the first that the mended text ends
 }
 
-func run(in io.Reader, log io.Writer, out, day string, no int) error {
+func run(in io.Reader, log io.Writer, index, out, day string, no int) error {
+	if index != "" {
+		return writeIndex(index)
+	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
