@@ -6,10 +6,10 @@
 // A fingerprint has a value for each of some 200 aspects. Its fates tell which sorts of texts the
 // prompts of some hundred fixed requests have, and which of the requests are refused. The others
 // are choices: the capabilities, the format of answers as it was learnt, and the template's own
-// text around messages and calls. corpus/relatives.json has the fingerprints of all families; that
-// of a template takes a small render for each request, once. Two are as near as the share of fates
-// and the share of choices that they have in common, on average; neither names nor the texts of
-// sources are compared.
+// text around messages. corpus/relatives.json has the fingerprints of all families; that of a
+// template takes a small render for each request, once. Two are as near as the share of fates and
+// the share of choices that they have in common, on average; neither names nor the texts of sources
+// are compared. Special tokens are those of package subject.
 //
 // A relative is evidence (E35): it says what others do with a part of a request, and never makes
 // a finding.
@@ -32,6 +32,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/boundary"
@@ -44,17 +45,27 @@ import (
 	"github.com/goassay/assay/harness/conversation/sent"
 )
 
-// requests are those of package sent, first those that are plain, and one more.
-var requests = sync.OnceValue(func() []sent.Spelling {
-	var all []sent.Spelling
+// fixed is a fixed request. If it is shown, its prompt must not be that of the plain one; if it is
+// framed, its frames are aspects.
+type fixed struct {
+	name          string
+	in, plain     chattemplate.Input
+	shown, framed bool
+}
+
+// requests are those of package sent, and one more.
+var requests = sync.OnceValue(func() (all []fixed) {
 	for _, r := range sent.Requests() {
-		all = append(all, sent.Spelling{Name: r.Name, Sent: r.Request})
+		all = append(all, fixed{name: r.Name, in: view.Neutral(r.Request), framed: true})
 	}
-	developer := ordered.MustParse(`{"messages": [
-		{"role": "developer", "content": "Answer in one short sentence."},
-		{"role": "user", "content": "Who painted the harbour at dawn?"}]}`)
-	return append(append(all, sent.All()...),
-		sent.Spelling{Name: "instructions of a developer", Sent: developer, Plain: developer})
+	for _, r := range sent.All() {
+		all = append(all, fixed{name: r.Name, in: view.Neutral(r.Sent), plain: view.Neutral(r.Plain),
+			shown: r.Relation == sent.Shown})
+	}
+	return append(all, fixed{name: "instructions of a developer",
+		in: chattemplate.Input{Generate: true, Messages: []ordered.Value{
+			chat.MessageOf("developer", ordered.Str("Answer in one short sentence.")),
+			chat.User("Who painted the harbour at dawn?")}}})
 })
 
 // The values of fates, the best first: of sorts of texts, and of requests, which have none where
@@ -84,19 +95,18 @@ func take(s *probe.Subject) print {
 		}
 	}
 	for _, r := range requests() {
-		in := view.Neutral(r.Sent)
-		in.Kwargs = slices.Concat(s.Template.Caps().Needs.Bound, in.Kwargs)
-		t := prompts.Look(s, in)
+		r.in.Kwargs = slices.Concat(s.Template.Caps().Needs.Bound, r.in.Kwargs)
+		t := prompts.Look(s, r.in)
 		switch {
 		case t.Err != nil:
-			p[request+r.Name] = refused
-		case r.Relation == sent.Shown:
-			plain, err := s.Render(view.Neutral(r.Plain))
-			p.add(r.Name, err == nil && plain.Text != t.Text)
+			p[request+r.name] = refused
+		case r.shown:
+			plain, err := s.Render(r.plain)
+			p.add(r.name, err == nil && plain.Text != t.Text)
 		default:
 			p.leaves(t)
 		}
-		if r.Plain.IsNull() {
+		if r.framed {
 			p.frames(t)
 		}
 	}
@@ -117,25 +127,21 @@ func (p print) add(sort string, there bool) {
 func (p print) leaves(t *prompts.Prompt) {
 	for _, l := range t.Leaves() {
 		if l.Part != conversation.Required && l.Part != conversation.ResultName {
-			p.add(sortOf(t.In, l), prompts.Has(t.Origins(), prompts.OriginOf(l)) ||
+			p.add(sortOf(t, l), prompts.Has(t.Origins(), prompts.OriginOf(l)) ||
 				strings.Contains(l.Text, " ") && t.Shows(l.Text))
 		}
 	}
 }
 
 // sortOf names the sort of a leaf, so that those of two requests can be compared.
-func sortOf(in chattemplate.Input, l conversation.Leaf) string {
-	of := new(prompts.Prompt)
-	for _, m := range in.Messages {
-		of.Kinds = append(of.Kinds, conversation.KindOf(m))
-	}
-	name := losses.SubjectOf(losses.Lost{Leaf: l, In: of}, nil)
+func sortOf(t *prompts.Prompt, l conversation.Leaf) string {
+	name := losses.SubjectOf(losses.Lost{Leaf: l, In: t}, nil)
 	switch {
 	case strings.Contains(l.Path, ".content["):
 		name += " in parts"
 	case l.Index > 0:
 		name += " after another one"
-	case l.Message > 0 && prompts.Instructs(of.Kinds[l.Message]):
+	case l.Message > 0 && prompts.Instructs(t.Kinds[l.Message]):
 		name += " after other messages"
 	}
 	return name
@@ -143,24 +149,17 @@ func sortOf(in chattemplate.Input, l conversation.Leaf) string {
 
 var values = regexp.MustCompile("\x00+")
 
-// frames adds the template's own text around and within the messages of a prompt, with an ellipsis
-// for each value. Of prompts that have the same kinds side by side the first one tells.
+// frames adds the template's own text around the messages of a prompt, with an ellipsis for each
+// value. Of prompts that have the same kinds side by side the first one tells.
 func (p print) frames(t *prompts.Prompt) {
-	add := func(name string, from, to int) {
-		text := values.ReplaceAllString(t.Framed()[from:to], "…")
+	for _, g := range boundary.GapsIn(t) {
+		name := strings.ReplaceAll("the text between "+probe.Article(g.Before.String())+" and "+
+			probe.Article(g.After.String()), "a nothing", "an end of the prompt")
+		text := values.ReplaceAllString(t.Framed()[g.At:g.To], "…")
 		if strings.Contains(text, "…") {
 			name += ", with values"
 		}
 		p[name] = cmp.Or(p[name], shortened(ordered.Str(text).String()))
-	}
-	for _, g := range boundary.GapsIn(t) {
-		add(strings.ReplaceAll("the text between "+probe.Article(g.Before.String())+" and "+
-			probe.Article(g.After.String()), "a nothing", "an end of the prompt"), g.At, g.To)
-	}
-	for i, span := range t.Spans {
-		if t.Kinds[i] == conversation.Call && span.To > 0 {
-			add("the text within a call", span.From, span.To)
-		}
 	}
 }
 
@@ -226,18 +225,17 @@ var of = probe.NewFact(func(s *probe.Subject) *Kin {
 	if s.Template.Exhausted() != nil {
 		return nil
 	}
-	alike := map[string]int{}
-	for family, p := range known() {
-		if alike[family] = k.mine.alike(p); alike[family] >= near {
+	alike, all := map[string]int{}, slices.Sorted(maps.Keys(known()))
+	for _, family := range all {
+		alike[family] = k.mine.alike(known()[family])
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return alike[b] - alike[a] })
+	k.Nearest, k.Percent = all[0], alike[all[0]]
+	for _, family := range all {
+		if alike[family] >= near {
 			k.Near = append(k.Near, family)
 		}
 	}
-	order := func(a, b string) int {
-		return cmp.Or(cmp.Compare(alike[b], alike[a]), strings.Compare(a, b))
-	}
-	slices.SortFunc(k.Near, order)
-	k.Nearest = slices.MinFunc(slices.Collect(maps.Keys(known())), order)
-	k.Percent = alike[k.Nearest]
 	if len(k.Near) > 0 {
 		k.Differences = k.mine.differences(k.Nearest)
 	}
@@ -248,27 +246,28 @@ var of = probe.NewFact(func(s *probe.Subject) *Kin {
 // look at it.
 func Find(src subject.Source) *Kin { return of.Of(probe.New(src, probe.Options{}, nil)) }
 
-// aspects are those of which one of two fingerprints has a value, sorted.
-func (p print) aspects(q print) []string {
-	all := maps.Clone(p)
-	maps.Copy(all, q)
-	return slices.Sorted(maps.Keys(all))
-}
-
 // fate is the rank of a fate, -1 of a choice and where there is none.
 func (p print) fate(aspect string) int { return slices.Index(fates, p[aspect]) }
 
 // alike is the likeness of two fingerprints in percent. A request that both take counts, too.
 func (p print) alike(q print) int {
 	same, all := [2]int{1: len(requests())}, [2]int{1: len(requests())}
-	for _, aspect := range p.aspects(q) {
+	compare := func(aspect string) {
 		sort := min(1, max(p.fate(aspect), q.fate(aspect))+1)
-		if all[sort]++; p[aspect] == q[aspect] {
-			same[sort]++
-		}
 		if strings.HasPrefix(aspect, request) { // it is counted already
 			same[1]--
 			all[1]--
+		}
+		if all[sort]++; p[aspect] == q[aspect] {
+			same[sort]++
+		}
+	}
+	for aspect := range p {
+		compare(aspect)
+	}
+	for aspect := range q {
+		if p[aspect] == "" {
+			compare(aspect)
 		}
 	}
 	return 50*same[0]/max(1, all[0]) + 50*same[1]/all[1]
@@ -279,7 +278,9 @@ func (p print) alike(q print) int {
 func (p print) differences(family string) []string {
 	q := known()[family]
 	losses, choices := []string{}, []string{}
-	for _, aspect := range p.aspects(q) {
+	all := maps.Clone(p)
+	maps.Copy(all, q)
+	for _, aspect := range slices.Sorted(maps.Keys(all)) {
 		none := map[bool]string{true: "taken", false: "none"}[strings.HasPrefix(aspect, request)]
 		mine, _, _ := strings.Cut(cmp.Or(p[aspect], none), "\x00")
 		other, _, _ := strings.Cut(cmp.Or(q[aspect], none), "\x00")
@@ -358,10 +359,10 @@ func Edit(was, is subject.Source) []string {
 // loses: the leaf at a path, or the feature of that name in package sent. It is "" where the fixed
 // requests show no such loss.
 func Evidence(s *probe.Subject, in chattemplate.Input, what string) string {
-	for _, l := range conversation.Leaves(in) {
+	t := prompts.Look(s, in)
+	for _, l := range t.Leaves() {
 		if l.Path == what {
-			what = sortOf(in, l)
-			break
+			what = sortOf(t, l)
 		}
 	}
 	k := of.Of(s)
