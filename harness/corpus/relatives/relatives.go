@@ -59,8 +59,8 @@ var requests = sync.OnceValue(func() (all []fixed) {
 		all = append(all, fixed{name: r.Name, in: view.Neutral(r.Request), framed: true})
 	}
 	for _, r := range sent.All() {
-		all = append(all, fixed{name: r.Name, in: view.Neutral(r.Sent), plain: view.Neutral(r.Plain),
-			shown: r.Relation == sent.Shown})
+		all = append(all, fixed{name: r.Name, in: view.Neutral(r.Sent),
+			plain: view.Neutral(r.Plain), shown: r.Relation == sent.Shown})
 	}
 	return append(all, fixed{name: "instructions of a developer",
 		in: chattemplate.Input{Generate: true, Messages: []ordered.Value{
