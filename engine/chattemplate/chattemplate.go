@@ -25,7 +25,6 @@ package chattemplate
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -214,23 +213,12 @@ func (t *Template) vars(in Input) jinja.Vars {
 
 // hide returns a value with the strings in it masked; keys stay as they are.
 func hide(m *words.Mask, v ordered.Value) ordered.Value {
-	switch v.Kind() {
-	case ordered.String:
-		return ordered.Str(m.Hide(v.Text()))
-	case ordered.Array:
-		items := slices.Clone(v.Items())
-		for i := range items {
-			items[i] = hide(m, items[i])
+	return ordered.Rewrite(v, func(v ordered.Value) ordered.Value {
+		if v.Kind() == ordered.String {
+			return ordered.Str(m.Hide(v.Text()))
 		}
-		return ordered.ArrayOf(items...)
-	case ordered.Object:
-		members := slices.Clone(v.Members())
-		for i := range members {
-			members[i].Value = hide(m, members[i].Value)
-		}
-		return ordered.ObjectOf(members...)
-	}
-	return v
+		return v
+	})
 }
 
 // RenderImmutable renders an input as Hugging Face's transformers does with jinja2 3.1.5 or later,

@@ -425,29 +425,16 @@ func (o *Output) Whole() (*gbnf.Grammar, error) { return o.made.whole() }
 // sortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort
 // has it: without regard to case.
 func sortProperties(v ordered.Value) ordered.Value {
-	switch v.Kind() {
-	case ordered.Array:
-		items := slices.Clone(v.Items())
-		for i := range items {
-			items[i] = sortProperties(items[i])
-		}
-		return ordered.ArrayOf(items...)
-	case ordered.Object:
-		members := slices.Clone(v.Members())
-		for i, m := range members {
-			m.Value = sortProperties(m.Value)
-			if m.Key == "properties" && m.Value.Kind() == ordered.Object {
-				properties := slices.Clone(m.Value.Members())
-				slices.SortStableFunc(properties, func(x, y ordered.Member) int {
+	return ordered.Rewrite(v, func(v ordered.Value) ordered.Value {
+		for _, m := range v.Members() {
+			if m.Key == "properties" {
+				slices.SortStableFunc(m.Value.Members(), func(x, y ordered.Member) int {
 					return strings.Compare(strings.ToLower(x.Key), strings.ToLower(y.Key))
 				})
-				m.Value = ordered.ObjectOf(properties...)
 			}
-			members[i] = m
 		}
-		return ordered.ObjectOf(members...)
-	}
-	return v
+		return v
+	})
 }
 
 // count returns the number of values of which a value consists, itself and the keys of objects

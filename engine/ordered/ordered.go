@@ -194,19 +194,29 @@ func (v Value) Without(key string) Value {
 // Clone returns a value that shares no memory with the text that v was read from. Whoever keeps a
 // small part of a long text keeps the whole of it otherwise.
 func Clone(v Value) Value {
-	v.text = strings.Clone(v.text)
-	if v.in == nil {
+	return Rewrite(v, func(v Value) Value {
+		v.text = strings.Clone(v.text)
+		for i, m := range v.Members() {
+			v.in.members[i].Key = strings.Clone(m.Key)
+		}
 		return v
+	})
+}
+
+// Rewrite returns a copy of a value in which f has replaced each value, inner ones first. The items
+// and members that f is given are not shared with the original.
+func Rewrite(v Value, f func(Value) Value) Value {
+	if v.in != nil {
+		in := &inside{slices.Clone(v.in.items), slices.Clone(v.in.members)}
+		for i := range in.items {
+			in.items[i] = Rewrite(in.items[i], f)
+		}
+		for i := range in.members {
+			in.members[i].Value = Rewrite(in.members[i].Value, f)
+		}
+		v.in = in
 	}
-	in := &inside{slices.Clone(v.in.items), slices.Clone(v.in.members)}
-	for i := range in.items {
-		in.items[i] = Clone(in.items[i])
-	}
-	for i, m := range in.members {
-		in.members[i] = Member{strings.Clone(m.Key), Clone(m.Value)}
-	}
-	v.in = in
-	return v
+	return f(v)
 }
 
 // Equal reports whether two values are the same JSON: keys in any order, numbers by exact value (1
@@ -432,27 +442,16 @@ func Valid(text string) bool {
 // Canonical returns a text that is the same for two values exactly if they are [Equal]: keys are
 // sorted, and a number stands by its value, as a fraction such as 1/10 where it is no integer.
 func Canonical(v Value) string {
-	var sort func(Value) Value
-	sort = func(v Value) Value {
+	v = Rewrite(v, func(v Value) Value {
 		switch v.kind {
-		case Array:
-			items := slices.Clone(v.Items())
-			for i := range items {
-				items[i] = sort(items[i])
-			}
-			return ArrayOf(items...)
 		case Object:
-			members := slices.Clone(sorted(v.Members()))
-			for i := range members {
-				members[i].Value = sort(members[i].Value)
-			}
-			return ObjectOf(members...)
+			return ObjectOf(sorted(v.Members())...)
 		case Number:
 			if x, ok := Rational(v.text); ok {
 				return Num(x.RatString())
 			}
 		}
 		return v
-	}
-	return string(bytes.TrimSpace(sort(v).Append(nil, Compact)))
+	})
+	return string(bytes.TrimSpace(v.Append(nil, Compact)))
 }

@@ -347,21 +347,9 @@ func equal(a, b ordered.Value) bool {
 
 // sorted is a value with the keys of all objects in alphabetical order.
 func sorted(v ordered.Value) ordered.Value {
-	switch v.Kind() {
-	case ordered.Array:
-		var items []ordered.Value
-		for _, item := range v.Items() {
-			items = append(items, sorted(item))
-		}
-		return ordered.ArrayOf(items...)
-	case ordered.Object:
-		var members []ordered.Member
-		for _, m := range v.Members() {
-			members = append(members, ordered.Member{Key: m.Key, Value: sorted(m.Value)})
-		}
-		slices.SortStableFunc(members,
+	return ordered.Rewrite(v, func(v ordered.Value) ordered.Value {
+		slices.SortStableFunc(v.Members(),
 			func(a, b ordered.Member) int { return strings.Compare(a.Key, b.Key) })
-		return ordered.ObjectOf(members...)
-	}
-	return v
+		return v
+	})
 }
