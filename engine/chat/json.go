@@ -44,22 +44,28 @@ func ParseMessage(v ordered.Value) (Message, error) {
 	if role := v.At("role"); !role.IsNull() && role.Text() != "assistant" {
 		return m, wrong("role", `"assistant"`, role)
 	}
-	var err error
-	if m.Reasoning, err = reasoningOf(v); err != nil {
-		return m, err
-	}
-	if m.Content, err = contentOf(v.At("content")); err != nil {
-		return m, err
-	}
-	calls, err := itemsOf(v, "tool_calls")
-	for i, c := range calls {
-		call, err := ParseToolCall(c)
-		if err != nil {
-			return m, fmt.Errorf("tool_calls[%d]%w", i, err)
-		}
-		m.ToolCalls = append(m.ToolCalls, call)
-	}
+	err := parseParts(v, &m.Reasoning, &m.Content, &m.ToolCalls, ParseToolCall)
 	return m, err
+}
+
+// parseParts reads the parts of a message or of a delta, up to the first that is wrong.
+func parseParts[T any](v ordered.Value, reasoning, content *string, calls *[]T,
+	parse func(ordered.Value) (T, error)) (err error) {
+	if *reasoning, err = reasoningOf(v); err != nil {
+		return err
+	}
+	if *content, err = contentOf(v.At("content")); err != nil {
+		return err
+	}
+	items, err := itemsOf(v, "tool_calls")
+	for i, c := range items {
+		call, err := parse(c)
+		if err != nil {
+			return fmt.Errorf("tool_calls[%d]%w", i, err)
+		}
+		*calls = append(*calls, call)
+	}
+	return err
 }
 
 // reasoningOf returns the reasoning of a message or delta, under the first name that has any.
@@ -174,21 +180,7 @@ func ParseDelta(v ordered.Value) (Delta, error) {
 	if v.Kind() != ordered.Object {
 		return d, fmt.Errorf("a delta must be an object, found %s", v.Kind())
 	}
-	var err error
-	if d.Reasoning, err = reasoningOf(v); err != nil {
-		return d, err
-	}
-	if d.Content, err = contentOf(v.At("content")); err != nil {
-		return d, err
-	}
-	calls, err := itemsOf(v, "tool_calls")
-	for i, c := range calls {
-		call, err := ParseToolCallDelta(c)
-		if err != nil {
-			return d, fmt.Errorf("tool_calls[%d]%w", i, err)
-		}
-		d.ToolCalls = append(d.ToolCalls, call)
-	}
+	err := parseParts(v, &d.Reasoning, &d.Content, &d.ToolCalls, ParseToolCallDelta)
 	return d, err
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,7 +44,7 @@ func (r *completionsReader) Event(_ string, v ordered.Value) {
 	}
 	if e, ok := v.Get("error"); ok {
 		message, _ := openAIReadRefusal(v)
-		a.Broken = or(message, e.String())
+		a.Broken = cmp.Or(message, e.String())
 		return
 	}
 	a.word(v.At("object"), "object", "chat.completion.chunk")

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/goassay/assay/engine/chat"
@@ -52,7 +53,7 @@ func (r *messagesReader) Event(name string, v ordered.Value) {
 		if fault != nil {
 			a.fault(FaultShape, "error: "+fault.Error(), "")
 		}
-		a.Broken, r.state = or(message, "an error without a message"), afterMessage
+		a.Broken, r.state = cmp.Or(message, "an error without a message"), afterMessage
 		return
 	case kind == "message_start" && r.state != beforeMessage:
 		a.fault(FaultOrder, "message_start comes again", "")
@@ -99,14 +100,6 @@ func (r *messagesReader) Event(name string, v ordered.Value) {
 	default:
 		a.expect(FaultShape, "the type of an event", "one of this protocol's", v.At("type"))
 	}
-}
-
-// or returns a text, or another one where it is empty.
-func or(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // between demands that no block is open.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -56,7 +57,7 @@ func (r *responsesReader) Event(name string, v ordered.Value) {
 		return
 	}
 	if kind == "error" {
-		a.Broken, r.ended = or(v.At("message").Text(), "an error without a message"), true
+		a.Broken, r.ended = cmp.Or(v.At("message").Text(), "an error without a message"), true
 		return
 	}
 	r.numbered(v.At("sequence_number"))
@@ -309,7 +310,7 @@ func (r *responsesReader) finish(kind string, v ordered.Value) {
 	r.head(v, "response.", kind[len("response."):])
 	if kind == "response.failed" {
 		e := v.At("error", "message")
-		if r.a.Broken = or(e.Text(), "an error without a message"); e.Text() == "" {
+		if r.a.Broken = cmp.Or(e.Text(), "an error without a message"); e.Text() == "" {
 			r.a.expect(FaultShape, "response.error.message", "a text", e)
 		}
 		return
@@ -411,7 +412,7 @@ func (responses) Read(v ordered.Value) Answer {
 		a.take(b)
 	}
 	if e := v.At("error"); !e.IsNull() {
-		a.Broken = or(e.At("message").Text(), "an error without a message")
+		a.Broken = cmp.Or(e.At("message").Text(), "an error without a message")
 		return a.joined()
 	}
 	a.responseEnd(v, "")

@@ -641,61 +641,39 @@ func writeRune(b *strings.Builder, r rune) {
 	b.WriteRune(r)
 }
 
+// operators has the kind of each operator by its first byte, and the longer one that a second byte
+// makes of it.
+var operators = [128]struct {
+	kind, long kind
+	second     byte
+}{
+	'+': {kind: tAdd}, '-': {kind: tSub}, '%': {kind: tMod}, '~': {kind: tTilde},
+	'.': {kind: tDot}, ':': {kind: tColon}, '|': {kind: tPipe}, ',': {kind: tComma},
+	';': {kind: tSemicolon}, '/': {tDiv, tFloorDiv, '/'}, '*': {tMul, tPow, '*'},
+	'=': {tAssign, tEq, '='}, '!': {tEOF, tNe, '='}, '>': {tGt, tGtEq, '='}, '<': {tLt, tLtEq, '='},
+	'(': {kind: tLParen}, '[': {kind: tLBracket}, '{': {kind: tLBrace},
+	')': {kind: tRParen}, ']': {kind: tRBracket}, '}': {kind: tRBrace},
+}
+
 func (l *lexer) operator(tok *token) {
 	c := l.text[l.pos]
-	two := byte(0)
-	if l.pos+1 < len(l.text) {
-		two = l.text[l.pos+1]
+	op := operators[c&0x7f]
+	if c >= utf8.RuneSelf {
+		op.kind = tEOF
 	}
 	n := 1
-	double := func(second byte, long, short kind) kind {
-		if two == second {
-			n = 2
-			return long
-		}
-		return short
+	if tok.kind = op.kind; op.second != 0 && strings.HasPrefix(l.text[l.pos+1:], string(op.second)) {
+		tok.kind, n = op.long, 2
+	}
+	if tok.kind == tEOF {
+		l.unexpected(tok.off)
 	}
 	switch c {
-	case '+':
-		tok.kind = tAdd
-	case '-':
-		tok.kind = tSub
-	case '/':
-		tok.kind = double('/', tFloorDiv, tDiv)
-	case '*':
-		tok.kind = double('*', tPow, tMul)
-	case '%':
-		tok.kind = tMod
-	case '~':
-		tok.kind = tTilde
-	case '=':
-		tok.kind = double('=', tEq, tAssign)
-	case '!':
-		if tok.kind = double('=', tNe, tEOF); n == 1 {
-			l.unexpected(tok.off)
-		}
-	case '>':
-		tok.kind = double('=', tGtEq, tGt)
-	case '<':
-		tok.kind = double('=', tLtEq, tLt)
-	case '.':
-		tok.kind = tDot
-	case ':':
-		tok.kind = tColon
-	case '|':
-		tok.kind = tPipe
-	case ',':
-		tok.kind = tComma
-	case ';':
-		tok.kind = tSemicolon
 	case '(':
-		tok.kind = tLParen
 		l.brackets = append(l.brackets, ')')
 	case '[':
-		tok.kind = tLBracket
 		l.brackets = append(l.brackets, ']')
 	case '{':
-		tok.kind = tLBrace
 		l.brackets = append(l.brackets, '}')
 	case ')', ']', '}':
 		if len(l.brackets) == 0 {
@@ -706,9 +684,6 @@ func (l *lexer) operator(tok *token) {
 		if want != c {
 			l.fail(SyntaxError, tok.off, "unexpected '%c', expected '%c'", c, want)
 		}
-		tok.kind = [...]kind{tRParen, tRBracket, tRBrace}[strings.IndexByte(")]}", c)]
-	default:
-		l.unexpected(tok.off)
 	}
 	l.pos += n
 }

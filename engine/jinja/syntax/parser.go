@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -605,22 +606,16 @@ func (p *parser) expression() Expr {
 	return x
 }
 
-func (p *parser) or() Expr {
-	x := p.and()
-	for p.cur.is("or") {
-		p.operator()
-		pos := Pos(p.advance().off)
-		x = p.after(x, &Logic{pos, "or", x, p.and()})
-	}
-	return x
-}
+func (p *parser) or() Expr  { return p.logic("or", p.and) }
+func (p *parser) and() Expr { return p.logic("and", p.not) }
 
-func (p *parser) and() Expr {
-	x := p.not()
-	for p.cur.is("and") {
+// logic reads operands with a word between them.
+func (p *parser) logic(word string, operand func() Expr) Expr {
+	x := operand()
+	for p.cur.is(word) {
 		p.operator()
 		pos := Pos(p.advance().off)
-		x = p.after(x, &Logic{pos, "and", x, p.not()})
+		x = p.after(x, &Logic{pos, word, x, operand()})
 	}
 	return x
 }
@@ -664,12 +659,20 @@ func (p *parser) compare() Expr {
 	return p.after(x, &Compare{pos, x, ops})
 }
 
-func (p *parser) sum() Expr {
-	x := p.concat()
-	for p.cur.kind == tAdd || p.cur.kind == tSub {
+func (p *parser) sum() Expr     { return p.binary(p.concat, tAdd, tSub) }
+func (p *parser) product() Expr { return p.binary(p.power, tMul, tDiv, tFloorDiv, tMod) }
+
+func (p *parser) power() Expr {
+	return p.binary(func() Expr { return p.unary(true) }, tPow)
+}
+
+// binary reads operands with operators of some kinds between them.
+func (p *parser) binary(operand func() Expr, kinds ...kind) Expr {
+	x := operand()
+	for slices.Contains(kinds, p.cur.kind) {
 		p.operator()
 		op := p.advance()
-		x = p.after(x, &Binary{Pos(op.off), kindNames[op.kind], x, p.concat()})
+		x = p.after(x, &Binary{Pos(op.off), kindNames[op.kind], x, operand()})
 	}
 	return x
 }
@@ -684,26 +687,6 @@ func (p *parser) concat() Expr {
 		c.Items = append(c.Items, p.product())
 	}
 	return p.after(x, c)
-}
-
-func (p *parser) product() Expr {
-	x := p.power()
-	for p.cur.kind == tMul || p.cur.kind == tDiv || p.cur.kind == tFloorDiv || p.cur.kind == tMod {
-		p.operator()
-		op := p.advance()
-		x = p.after(x, &Binary{Pos(op.off), kindNames[op.kind], x, p.power()})
-	}
-	return x
-}
-
-func (p *parser) power() Expr {
-	x := p.unary(true)
-	for p.cur.kind == tPow {
-		p.operator()
-		op := p.advance()
-		x = p.after(x, &Binary{Pos(op.off), "**", x, p.unary(true)})
-	}
-	return x
 }
 
 func (p *parser) unary(filters bool) Expr {
