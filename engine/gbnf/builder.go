@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -79,7 +80,7 @@ func (b *Builder) Any() Element { return Element{Kind: Any} }
 
 // Class matches one character in the ranges, or outside them.
 func (b *Builder) Class(ranges []Range, negated bool) Element {
-	ranges = normalRanges(ranges)
+	ranges = schema.NormalRanges(ranges)
 	switch {
 	case len(ranges) == 0 && negated:
 		return b.Any()

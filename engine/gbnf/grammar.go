@@ -51,6 +51,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/schema"
 )
 
 // Root is the name of the rule that a text must match.
@@ -102,9 +104,7 @@ type Element struct {
 
 // Range is the code points from Lo to Hi, both included. [Parse] and [Builder] keep the ranges of a
 // class sorted and apart.
-type Range struct {
-	Lo, Hi rune
-}
+type Range = schema.CharRange
 
 // Rule returns the rule with a name, or nil.
 func (g *Grammar) Rule(name string) *Rule {

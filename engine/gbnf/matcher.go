@@ -5,6 +5,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/schema"
 )
 
 // MaxStates bounds how many derivations a [Matcher] follows at once. A grammar that needs more is
@@ -75,7 +77,7 @@ type charSet struct {
 }
 
 func newCharSet(ranges []Range, negated bool) *charSet {
-	s := &charSet{ranges: normalRanges(ranges), negated: negated}
+	s := &charSet{ranges: schema.NormalRanges(ranges), negated: negated}
 	for _, x := range s.ranges {
 		for r := x.Lo; r <= min(x.Hi, unicode.MaxASCII); r++ {
 			s.ascii[r>>6] |= 1 << (r & 63)
@@ -88,7 +90,7 @@ func (s *charSet) has(r rune) bool {
 	if r < utf8.RuneSelf {
 		return s.ascii[r>>6]&(1<<(r&63)) != 0 != s.negated
 	}
-	return contains(s.ranges, r) != s.negated
+	return schema.InRanges(s.ranges, r) != s.negated
 }
 
 // overlaps reports whether some character of a range is in the set.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -337,7 +338,7 @@ func (p *parser) class() Element {
 		p.fail(start, "write . for any character", "this character class is empty")
 	}
 	p.pos = min(p.pos+1, len(p.text))
-	e.Ranges = normalRanges(e.Ranges)
+	e.Ranges = schema.NormalRanges(e.Ranges)
 	return e
 }
 

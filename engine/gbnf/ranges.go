@@ -1,25 +1,10 @@
 package gbnf
 
 import (
-	"cmp"
-	"slices"
 	"unicode"
-)
 
-// normalRanges sorts ranges and joins those that touch.
-func normalRanges(ranges []Range) []Range {
-	sorted := slices.Clone(ranges)
-	slices.SortFunc(sorted, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
-	out := sorted[:0]
-	for _, r := range sorted {
-		if n := len(out); n > 0 && r.Lo <= out[n-1].Hi+1 {
-			out[n-1].Hi = max(out[n-1].Hi, r.Hi)
-		} else {
-			out = append(out, r)
-		}
-	}
-	return out
-}
+	"github.com/goassay/assay/engine/schema"
+)
 
 // complement returns the characters outside normal ranges; surrogates, which no text contains, are
 // in neither.
@@ -71,25 +56,11 @@ func intersect(a, b []Range) []Range {
 // subtract returns the characters in a and not in b, both normal.
 func subtract(a, b []Range) []Range { return intersect(a, complement(b)) }
 
-// contains reports whether normal ranges hold a character.
-func contains(ranges []Range, r rune) bool {
-	_, ok := slices.BinarySearchFunc(ranges, r, func(x Range, r rune) int {
-		switch {
-		case x.Hi < r:
-			return -1
-		case x.Lo > r:
-			return 1
-		}
-		return 0
-	})
-	return ok
-}
-
 // runes makes ranges of single characters.
 func runes(text string) []Range {
 	var out []Range
 	for _, r := range text {
 		out = append(out, Range{r, r})
 	}
-	return normalRanges(out)
+	return schema.NormalRanges(out)
 }

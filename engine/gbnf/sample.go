@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/schema"
 )
 
 // maxSentence bounds how long the shortest and the longest sentence may be that [Minimal],
@@ -174,12 +176,12 @@ func (s *Sampler) randomTimes(w *writer, e Element, depth int) int {
 // char returns a character of a class: usually one that people write. Without a source of choices
 // it is the first.
 func (s *Sampler) char(e Element) rune {
-	ranges := normalRanges(e.Ranges)
+	ranges := schema.NormalRanges(e.Ranges)
 	if e.Negated || e.Kind == Any {
 		ranges = complement(ranges)
 	}
 	if s.rng == nil {
-		if contains(ranges, 'a') {
+		if schema.InRanges(ranges, 'a') {
 			return 'a'
 		}
 		return ranges[0].Lo
@@ -188,7 +190,7 @@ func (s *Sampler) char(e Element) rune {
 		const usual = "abcxyzABZ0123456789 .,:;-_/<>{}[]()\"'\\|&=%#\n\té世😀"
 		chars := []rune(usual)
 		for range 6 {
-			if r := chars[s.rng.Intn(len(chars))]; contains(ranges, r) {
+			if r := chars[s.rng.Intn(len(chars))]; schema.InRanges(ranges, r) {
 				return r
 			}
 		}

@@ -46,7 +46,7 @@ var (
 func (l *lowering) jsonCoder() coder {
 	return coder{
 		l: l, kind: coderJSON, quote: '"',
-		exclude: normalRanges([]Range{controls, {'"', '"'}, {'\\', '\\'}}),
+		exclude: schema.NormalRanges([]Range{controls, {'"', '"'}, {'\\', '\\'}}),
 		escapes: []escape{{'"', `\"`}, {'\\', `\\`}, {'/', `\/`}, {'\b', `\b`}, {'\f', `\f`}, {'\n', `\n`}, {'\r', `\r`}, {'\t', `\t`}},
 	}
 }
@@ -54,7 +54,7 @@ func (l *lowering) jsonCoder() coder {
 func (l *lowering) pythonCoder(quote rune) coder {
 	return coder{
 		l: l, kind: coderPython, quote: quote,
-		exclude: normalRanges([]Range{controls, {quote, quote}, {'\\', '\\'}}),
+		exclude: schema.NormalRanges([]Range{controls, {quote, quote}, {'\\', '\\'}}),
 		escapes: []escape{{'\'', `\'`}, {'"', `\"`}, {'\\', `\\`}, {'\n', `\n`}, {'\r', `\r`}, {'\t', `\t`}},
 	}
 }
@@ -131,7 +131,7 @@ func (c coder) class(ranges []Range) Element {
 	var letters []rune
 	for _, esc := range c.escapes {
 		switch {
-		case !contains(ranges, esc.char):
+		case !schema.InRanges(ranges, esc.char):
 		case c.kind == coderEntity:
 			choices = append(choices, b.Lit(esc.text))
 		default:
@@ -261,11 +261,7 @@ func (l *lowering) pattern(n *schema.Node, c coder) Element {
 	b := l.b
 	switch n.Op {
 	case schema.OpClass:
-		ranges := make([]Range, len(n.Ranges))
-		for i, r := range n.Ranges {
-			ranges[i] = Range(r)
-		}
-		return c.class(complement(complement(ranges))) // without surrogates
+		return c.class(complement(complement(n.Ranges))) // without surrogates
 	case schema.OpRepeat:
 		return b.Repeat(l.pattern(n.Subs[0], c), n.Min, n.Max)
 	case schema.OpRule:
@@ -361,7 +357,7 @@ func (l *lowering) outside(rows [][]rune, depth int, c coder) Element {
 			b.Seq(c.class([]Range{{r, r}}), l.outside(rows[:run], depth+1, c)))
 		rows = rows[run:]
 	}
-	away := complement(normalRanges(known))
+	away := complement(schema.NormalRanges(known))
 	anything := c.class(everything)
 	if len(known) == 0 {
 		choices = append(choices, b.Repeat(anything, 1, Unlimited))

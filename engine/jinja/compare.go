@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"strings"
@@ -108,13 +109,7 @@ func compareNumbers(a, b Value) (int, bool) {
 	switch {
 	case a.kind == Float && b.kind == Float:
 		x, y := a.float(), b.float()
-		switch {
-		case x < y:
-			return -1, true
-		case x > y:
-			return 1, true
-		}
-		return 0, x == y
+		return cmp.Compare(x, y), !math.IsNaN(x) && !math.IsNaN(y)
 	case a.kind == Float:
 		c, ok := compareNumbers(b, a)
 		return -c, ok
@@ -132,13 +127,7 @@ func compareNumbers(a, b Value) (int, bool) {
 	case a.kind == BigInt || b.kind == BigInt:
 		return bigInt(a).Cmp(bigInt(b)), true
 	}
-	switch x, y := a.int(), b.int(); {
-	case x < y:
-		return -1, true
-	case x > y:
-		return 1, true
-	}
-	return 0, true
+	return cmp.Compare(a.int(), b.int()), true
 }
 
 // compare is a Python comparison: "==", "!=", "<", "<=", ">" or ">=".

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
@@ -327,22 +328,10 @@ func (x *compareExpr) eval(f *frame) Value {
 	a := x.x.eval(f)
 	b := x.y.eval(f)
 	if a.kind == Int && b.kind == Int && f.rt.trace == nil {
-		return boolValue(compareInts(x.op, a.int(), b.int()))
+		return boolValue(holds(x.op, cmp.Compare(a.int(), b.int())))
 	}
 	f.at(x.pos)
 	return boolValue(compare(&f.rt.eval, x.op, a, b))
-}
-
-func compareInts(op string, a, b int64) bool {
-	switch op {
-	case "<":
-		return a < b
-	case "<=":
-		return a <= b
-	case ">":
-		return a > b
-	}
-	return a >= b
 }
 
 // chainExpr is a < b < c.

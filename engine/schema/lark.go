@@ -432,7 +432,7 @@ func (p *larkParser) text() (*Node, error) {
 }
 
 // oneOf is one character of ranges.
-func oneOf(ranges ...CharRange) *Node { return &Node{Op: OpClass, Ranges: normal(ranges)} }
+func oneOf(ranges ...CharRange) *Node { return &Node{Op: OpClass, Ranges: NormalRanges(ranges)} }
 
 // expression reads a regular expression.
 func (p *larkParser) expression() (*Node, error) {

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -94,10 +95,12 @@ func negate(ranges []CharRange) []CharRange {
 	return out
 }
 
-func normal(ranges []CharRange) []CharRange {
-	slices.SortFunc(ranges, func(a, b CharRange) int { return int(a.Lo) - int(b.Lo) })
-	out := ranges[:0]
-	for _, r := range ranges {
+// NormalRanges sorts ranges and joins those that touch.
+func NormalRanges(ranges []CharRange) []CharRange {
+	sorted := slices.Clone(ranges)
+	slices.SortFunc(sorted, func(a, b CharRange) int { return cmp.Compare(a.Lo, b.Lo) })
+	out := sorted[:0]
+	for _, r := range sorted {
 		if n := len(out); n > 0 && r.Lo <= out[n-1].Hi+1 {
 			out[n-1].Hi = max(out[n-1].Hi, r.Hi)
 		} else {
@@ -428,7 +431,7 @@ func (p *patternParser) class(start int) []CharRange {
 		}
 		ranges = append(ranges, set...)
 	}
-	ranges = normal(ranges)
+	ranges = NormalRanges(ranges)
 	if negated {
 		ranges = negate(ranges)
 	}
@@ -584,7 +587,7 @@ func (p *patternParser) property(start int) []CharRange {
 	for _, r := range table.R32 {
 		add(r.Lo, r.Hi, r.Stride)
 	}
-	return normal(ranges)
+	return NormalRanges(ranges)
 }
 
 // Match reports whether the pattern matches a string. It fails where that takes more than
@@ -639,7 +642,7 @@ func (m *patternMatch) match(n *Node, from []bool) []bool {
 	case OpClass:
 		to := make([]bool, len(from))
 		for i, r := range m.text {
-			if from[i] && inRanges(n.Ranges, r) {
+			if from[i] && InRanges(n.Ranges, r) {
 				to[i+1] = true
 			}
 		}
@@ -706,7 +709,8 @@ func merge(to, from []bool) bool {
 	return changed
 }
 
-func inRanges(ranges []CharRange, r rune) bool {
+// InRanges reports whether normal ranges hold a character.
+func InRanges(ranges []CharRange, r rune) bool {
 	_, ok := slices.BinarySearchFunc(ranges, r, func(x CharRange, r rune) int {
 		switch {
 		case x.Hi < r:

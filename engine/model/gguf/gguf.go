@@ -54,6 +54,7 @@
 package gguf
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -376,13 +377,7 @@ func (f *File) checkTensors() error {
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := f.Tensors[i].Offset, f.Tensors[j].Offset
-		if a < b {
-			return -1
-		} else if a > b {
-			return 1
-		}
-		return 0
+		return cmp.Compare(f.Tensors[i].Offset, f.Tensors[j].Offset)
 	})
 	var end uint64
 	var last string
