@@ -168,18 +168,15 @@ func (t Tensor) String() string {
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	f := &File{Size: size, r: r}
 	s := newScanner(r, 0, size)
-	pairs, tensors, err := f.open(s)
+	_, err := attempt(func() *File {
+		pairs, tensors := f.open(s)
+		f.readPairs(s, pairs)
+		f.Alignment = f.alignment()
+		f.infos = s.pos
+		f.readTensors(s, tensors)
+		return f
+	})
 	if err != nil {
-		return nil, err
-	}
-	if err := f.readPairs(s, pairs); err != nil {
-		return nil, err
-	}
-	if f.Alignment, err = f.alignment(); err != nil {
-		return nil, err
-	}
-	f.infos = s.pos
-	if err := f.readTensors(s, tensors); err != nil {
 		return nil, err
 	}
 	f.infosEnd = s.pos
@@ -187,18 +184,27 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	return f, f.checkTensors()
 }
 
+// attempt calls a function of a [scanner]. They leave by panic where the file has a fault.
+func attempt[T any](read func() T) (v T, err error) {
+	defer func() {
+		switch fault := recover().(type) {
+		case nil:
+		case *Error:
+			err = fault
+		default:
+			panic(fault)
+		}
+	}()
+	return read(), nil
+}
+
 // open reads magic, version and counts.
-func (f *File) open(s *scanner) (pairs, tensors uint64, err error) {
-	b, err := s.take(4)
-	if err != nil {
-		return 0, 0, err
-	}
+func (f *File) open(s *scanner) (pairs, tensors uint64) {
+	b := s.take(4)
 	if string(b) != magic {
-		return 0, 0, errorf(0, "expected %q, found %q: this is not a GGUF file", magic, b)
+		panic(errorf(0, "expected %q, found %q: this is not a GGUF file", magic, b))
 	}
-	if b, err = s.take(4); err != nil {
-		return 0, 0, err
-	}
+	b = s.take(4)
 	// A version is a small number, so the order in which it is one is the file's.
 	f.Order = binary.LittleEndian
 	if f.Version = f.Order.Uint32(b); f.Version&0xffff == 0 {
@@ -207,65 +213,51 @@ func (f *File) open(s *scanner) (pairs, tensors uint64, err error) {
 	}
 	s.order = f.Order
 	if f.Version < minVersion || f.Version > maxVersion {
-		return 0, 0, errorf(4, "version %d is not supported, only 2 and 3 are; convert "+
-			"the model again", f.Version)
+		panic(errorf(4, "version %d is not supported, only 2 and 3 are; convert "+
+			"the model again", f.Version))
 	}
-	if tensors, err = s.count("tensors", minTensor); err == nil && tensors > maxTensors {
-		err = errorf(s.pos-8, "%d tensors, expected at most %d", tensors, maxTensors)
+	if tensors = s.count("tensors", minTensor); tensors > maxTensors {
+		panic(errorf(s.pos-8, "%d tensors, expected at most %d", tensors, maxTensors))
 	}
-	if err != nil {
-		return 0, 0, err
+	if pairs = s.count("key-value pairs", minPair); pairs > maxPairs {
+		panic(errorf(s.pos-8, "%d key-value pairs, expected at most %d", pairs, maxPairs))
 	}
-	if pairs, err = s.count("key-value pairs", minPair); err == nil && pairs > maxPairs {
-		err = errorf(s.pos-8, "%d key-value pairs, expected at most %d", pairs, maxPairs)
-	}
-	return pairs, tensors, err
+	return pairs, tensors
 }
 
-func (f *File) readPairs(s *scanner, n uint64) error {
+func (f *File) readPairs(s *scanner, n uint64) {
 	f.Pairs, f.index = make([]Pair, 0, n), make(map[string]int, n)
 	for range n {
 		p := Pair{off: s.pos}
-		var err error
-		if p.Key, err = s.name("key"); err != nil {
-			return err
-		}
+		p.Key = s.name("key")
 		if i, ok := f.index[p.Key]; ok {
-			return errorf(p.off, "key %q is there twice, first at byte %d", p.Key, f.Pairs[i].off)
+			panic(errorf(p.off, "key %q is there twice, first at byte %d", p.Key, f.Pairs[i].off))
 		}
-		t, err := s.valueType()
-		if err != nil {
-			return within(err, "key %q", p.Key)
-		}
-		if p.Value, err = s.value(t, 0); err != nil {
-			return within(err, "key %q", p.Key)
+		var err error
+		if p.Value, err = attempt(func() Value { return s.value(s.valueType(), 0) }); err != nil {
+			panic(within(err.(*Error), "key %q", p.Key))
 		}
 		p.end = s.pos
 		f.index[p.Key] = len(f.Pairs)
 		f.Pairs = append(f.Pairs, p)
 	}
-	return nil
 }
 
 // within puts the name of the part that was being read before an error's message.
-func within(err error, format string, args ...any) error {
-	e, ok := err.(*Error)
-	if !ok {
-		return err
-	}
+func within(e *Error, format string, args ...any) *Error {
 	return &Error{Off: e.Off, Msg: fmt.Sprintf(format, args...) + ": " + e.Msg, Err: e.Err}
 }
 
-func (f *File) alignment() (int64, error) {
+func (f *File) alignment() int64 {
 	p, ok := f.Find(alignmentKey)
 	if !ok {
-		return defaultAlignment, nil
+		return defaultAlignment
 	}
 	n, ok := p.Value.Uint()
 	if err := checkAlignment(n, ok); err != nil {
-		return 0, errorf(p.off, "%v", err)
+		panic(errorf(p.off, "%v", err))
 	}
-	return int64(n), nil
+	return int64(n)
 }
 
 // checkAlignment judges an alignment; ok reports that it is a number at all.
@@ -278,57 +270,44 @@ func checkAlignment(n uint64, ok bool) error {
 
 func align(off, alignment int64) int64 { return (off + alignment - 1) / alignment * alignment }
 
-func (f *File) readTensors(s *scanner, n uint64) error {
+func (f *File) readTensors(s *scanner, n uint64) {
 	f.Tensors = make([]Tensor, 0, n)
 	seen := make(map[string]bool, n)
 	var total uint64
 	for range n {
 		off := s.pos
 		var t Tensor
-		var err error
-		if t.Name, err = s.name("name of a tensor"); err != nil {
-			return err
-		}
+		t.Name = s.name("name of a tensor")
 		if seen[t.Name] {
-			return errorf(off, "tensor %q is there twice", t.Name)
+			panic(errorf(off, "tensor %q is there twice", t.Name))
 		}
 		seen[t.Name] = true
-		if err := s.tensor(&t); err != nil {
-			return within(err, "tensor %q", t.Name)
+		if _, err := attempt(func() *Tensor { return s.tensor(&t) }); err != nil {
+			panic(within(err.(*Error), "tensor %q", t.Name))
 		}
 		if err := t.check(uint64(f.Alignment)); err != nil {
-			return errorf(off, "tensor %q: %v", t.Name, err)
+			panic(errorf(off, "tensor %q: %v", t.Name, err))
 		}
 		if total += t.Elements(); total > maxElements {
-			return errorf(off, "tensor %q: more than 2^63 elements in all", t.Name)
+			panic(errorf(off, "tensor %q: more than 2^63 elements in all", t.Name))
 		}
 		f.Tensors = append(f.Tensors, t)
 	}
-	return nil
 }
 
 // tensor reads the entry after a tensor's name.
-func (s *scanner) tensor(t *Tensor) error {
-	dims, err := s.uint32()
-	if err != nil {
-		return err
-	}
+func (s *scanner) tensor(t *Tensor) *Tensor {
+	dims := s.uint32()
 	if dims > maxDims {
-		return errorf(s.pos-4, "%d dimensions, expected at most %d", dims, maxDims)
+		panic(errorf(s.pos-4, "%d dimensions, expected at most %d", dims, maxDims))
 	}
 	t.Dims = make([]uint64, dims)
 	for i := range t.Dims {
-		if t.Dims[i], err = s.uint64(); err != nil {
-			return err
-		}
+		t.Dims[i] = s.uint64()
 	}
-	kind, err := s.uint32()
-	if err != nil {
-		return err
-	}
-	t.Type = TensorType(kind)
-	t.Offset, err = s.uint64()
-	return err
+	t.Type = TensorType(s.uint32())
+	t.Offset = s.uint64()
+	return t
 }
 
 const maxElements = 1 << 63
@@ -438,26 +417,23 @@ func newScanner(r io.ReaderAt, pos, end int64) *scanner {
 }
 
 // room checks that n bytes can follow.
-func (s *scanner) room(n uint64) error {
+func (s *scanner) room(n uint64) {
 	switch left := s.end - s.pos; {
 	case n > uint64(max(left, 0)):
-		return errorf(s.pos, "%d bytes are expected, and %d are left: the file is cut "+
-			"off, or damaged", n, left)
+		panic(errorf(s.pos, "%d bytes are expected, and %d are left: the file is cut "+
+			"off, or damaged", n, left))
 	case n > uint64(max(s.limit-s.pos, 0)):
-		return errorf(s.pos, "the header is longer than %d MiB", maxHeader>>20)
+		panic(errorf(s.pos, "the header is longer than %d MiB", maxHeader>>20))
 	}
-	return nil
 }
 
 // take returns the next n bytes, at most a window; they are valid until the next call.
-func (s *scanner) take(n int) ([]byte, error) {
+func (s *scanner) take(n int) []byte {
 	if at := s.pos - s.start; at >= 0 && at+int64(n) <= int64(len(s.buf)) {
 		s.pos += int64(n)
-		return s.buf[at : at+int64(n)], nil
+		return s.buf[at : at+int64(n)]
 	}
-	if err := s.room(uint64(n)); err != nil {
-		return nil, err
-	}
+	s.room(uint64(n))
 	want := int(min(window, s.end-s.pos))
 	if cap(s.buf) < want {
 		s.buf = make([]byte, want)
@@ -465,10 +441,10 @@ func (s *scanner) take(n int) ([]byte, error) {
 	s.buf, s.start = s.buf[:want], s.pos
 	if err := readFull(s.r, s.buf, s.pos); err != nil {
 		s.buf = s.buf[:0]
-		return nil, err
+		panic(err)
 	}
 	s.pos += int64(n)
-	return s.buf[:n], nil
+	return s.buf[:n]
 }
 
 // readFull fills b from an offset.
@@ -483,66 +459,47 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	return &Error{Off: off + int64(n), Msg: fmt.Sprintf("reading: %v", err), Err: err}
 }
 
-func (s *scanner) uint32() (uint32, error) {
-	b, err := s.take(4)
-	if err != nil {
-		return 0, err
-	}
-	return s.order.Uint32(b), nil
+func (s *scanner) uint32() uint32 {
+	return s.order.Uint32(s.take(4))
 }
 
-func (s *scanner) uint64() (uint64, error) {
-	b, err := s.take(8)
-	if err != nil {
-		return 0, err
-	}
-	return s.order.Uint64(b), nil
+func (s *scanner) uint64() uint64 {
+	return s.order.Uint64(s.take(8))
 }
 
 // count reads how many things follow, each of at least so many bytes.
-func (s *scanner) count(what string, least uint64) (uint64, error) {
-	n, err := s.uint64()
-	if err != nil {
-		return 0, err
-	}
+func (s *scanner) count(what string, least uint64) uint64 {
+	n := s.uint64()
 	if left := uint64(s.end - s.pos); n > left/least {
-		return 0, errorf(s.pos-8, "%d %s, and %d bytes are left: the file is cut "+
-			"off, or damaged", n, what, left)
+		panic(errorf(s.pos-8, "%d %s, and %d bytes are left: the file is cut "+
+			"off, or damaged", n, what, left))
 	}
-	return n, nil
+	return n
 }
 
 // text reads a length and as many bytes.
-func (s *scanner) text() (string, error) {
-	n, err := s.uint64()
-	if err != nil {
-		return "", err
-	}
+func (s *scanner) text() string {
+	n := s.uint64()
 	if n <= window {
-		b, err := s.take(int(n))
-		return string(b), err
+		return string(s.take(int(n)))
 	}
-	if err := s.room(n); err != nil {
-		return "", err
-	}
+	s.room(n)
 	b := make([]byte, n)
 	if err := readFull(s.r, b, s.pos); err != nil {
-		return "", err
+		panic(err)
 	}
 	s.pos += int64(n)
-	return string(b), nil
+	return string(b)
 }
 
 // name reads a text that names something.
-func (s *scanner) name(what string) (string, error) {
+func (s *scanner) name(what string) string {
 	off := s.pos
-	name, err := s.text()
-	if err == nil {
-		if problem := checkName(name); problem != nil {
-			err = errorf(off, "%s %q %v", what, source.Cut(name, maxQuoted), problem)
-		}
+	name := s.text()
+	if problem := checkName(name); problem != nil {
+		panic(errorf(off, "%s %q %v", what, source.Cut(name, maxQuoted), problem))
 	}
-	return name, err
+	return name
 }
 
 func checkName(name string) error {
@@ -561,10 +518,7 @@ func checkName(name string) error {
 const maxQuoted = 64
 
 // skip moves on without reading.
-func (s *scanner) skip(n uint64) error {
-	if err := s.room(n); err != nil {
-		return err
-	}
+func (s *scanner) skip(n uint64) {
+	s.room(n)
 	s.pos += int64(n)
-	return nil
 }

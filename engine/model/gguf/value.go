@@ -84,7 +84,8 @@ func ArrayOf(item Type, items ...Value) (Value, error) {
 	if e.err != nil {
 		return Value{}, e.err
 	}
-	return newScanner(bytes.NewReader(b.Bytes()), 0, int64(b.Len())).value(ArrayType, 0)
+	s := newScanner(bytes.NewReader(b.Bytes()), 0, int64(b.Len()))
+	return attempt(func() Value { return s.value(ArrayType, 0) })
 }
 
 // Type returns the value's type.
@@ -181,14 +182,14 @@ func (a *Array) from(i uint64) iter.Seq2[Value, error] {
 		} else {
 			s.pos = a.marks[i/stride]
 			for range i % stride {
-				if _, err := s.measure(a.Type, a.depth+1); err != nil {
+				if _, err := attempt(func() *Array { return s.measure(a.Type, a.depth+1) }); err != nil {
 					yield(Value{}, err)
 					return
 				}
 			}
 		}
 		for range a.Len - i {
-			v, err := s.value(a.Type, a.depth+1)
+			v, err := attempt(func() Value { return s.value(a.Type, a.depth+1) })
 			if !yield(v, err) || err != nil {
 				return
 			}
@@ -196,39 +197,32 @@ func (a *Array) from(i uint64) iter.Seq2[Value, error] {
 	}
 }
 
-func (s *scanner) valueType() (Type, error) {
-	n, err := s.uint32()
-	if err == nil && int64(n) >= int64(len(types)) {
-		err = errorf(s.pos-4, "unknown type %d of a value", n)
+func (s *scanner) valueType() Type {
+	n := s.uint32()
+	if int64(n) >= int64(len(types)) {
+		panic(errorf(s.pos-4, "unknown type %d of a value", n))
 	}
-	if err != nil {
-		return 0, err
-	}
-	return Type(n), nil
+	return Type(n)
 }
 
 // value reads a value of a type, with so many arrays around it.
-func (s *scanner) value(t Type, depth int) (Value, error) {
+func (s *scanner) value(t Type, depth int) Value {
 	v := Value{typ: t}
-	var err error
 	switch t {
 	case String:
-		v.text, err = s.text()
-		return v, err
+		v.text = s.text()
+		return v
 	case ArrayType:
-		v.array, err = s.measure(t, depth)
-		return v, err
+		v.array = s.measure(t, depth)
+		return v
 	}
-	b, err := s.take(int(types[t].size))
-	if err != nil {
-		return Value{}, err
-	}
+	b := s.take(int(types[t].size))
 	switch t {
 	case Uint8:
 		v.bits = uint64(b[0])
 	case Bool:
 		if b[0] > 1 {
-			return Value{}, errorf(s.pos-1, "a boolean is %d, expected 0 or 1", b[0])
+			panic(errorf(s.pos-1, "a boolean is %d, expected 0 or 1", b[0]))
 		}
 		v.bits = uint64(b[0])
 	case Int8:
@@ -246,43 +240,33 @@ func (s *scanner) value(t Type, depth int) (Value, error) {
 	default:
 		v.bits = s.order.Uint64(b)
 	}
-	return v, nil
+	return v
 }
 
 // measure passes over a text or an array, with so many arrays around it, and returns where an
 // array's items are. Texts are not read, and neither are numbers.
-func (s *scanner) measure(t Type, depth int) (*Array, error) {
+func (s *scanner) measure(t Type, depth int) *Array {
 	if t == String {
-		n, err := s.uint64()
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.skip(n)
+		n := s.uint64()
+		s.skip(n)
+		return nil
 	}
 	if depth >= maxDepth {
-		return nil, errorf(s.pos, "arrays are nested deeper than %d", maxDepth)
+		panic(errorf(s.pos, "arrays are nested deeper than %d", maxDepth))
 	}
-	item, err := s.valueType()
-	if err != nil {
-		return nil, err
-	}
-	n, err := s.count("items of type "+item.String(), item.least())
-	if err != nil {
-		return nil, err
-	}
+	item := s.valueType()
+	n := s.count("items of type "+item.String(), item.least())
 	a := &Array{Type: item, Len: n, r: s.r, order: s.order, off: s.pos, depth: depth}
 	if size := types[item].size; size > 0 {
-		err = s.skip(n * size)
+		s.skip(n * size)
 	} else {
 		for i := range n {
 			if i%stride == 0 {
 				a.marks = append(a.marks, s.pos)
 			}
-			if _, err = s.measure(item, depth+1); err != nil {
-				return nil, err
-			}
+			s.measure(item, depth+1)
 		}
 	}
 	a.end = s.pos
-	return a, err
+	return a
 }
