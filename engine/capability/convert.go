@@ -46,14 +46,6 @@ func (r *Record) inputs() []string {
 	return all
 }
 
-func strs(texts []string) ordered.Value {
-	var all []ordered.Value
-	for _, text := range texts {
-		all = append(all, ordered.Str(text))
-	}
-	return ordered.ArrayOf(all...)
-}
-
 func lmStudio(r *Record) ordered.Value {
 	var fields []ordered.Value
 	if s := r.Reasoning.Switch; s != nil && !slices.ContainsFunc(s.Values,
@@ -95,7 +87,7 @@ func ollama(r *Record) ordered.Value {
 			can = append(can, c.name)
 		}
 	}
-	v := ordered.ObjectOf(ordered.MemberOf("capabilities", strs(can)))
+	v := ordered.ObjectOf(ordered.MemberOf("capabilities", ordered.ListOf(can, ordered.Str)))
 	s := r.Reasoning.Effort
 	if s == nil || len(s.Values) == 0 {
 		s = r.Reasoning.Switch
@@ -113,8 +105,8 @@ func modelsDev(r *Record) ordered.Value {
 	return ordered.ObjectOf(ordered.MemberOf("attachment", ordered.Boolean(len(inputs) > 1)),
 		ordered.MemberOf("reasoning", ordered.Boolean(r.reasons())),
 		ordered.MemberOf("tool_call", ordered.Boolean(r.ToolCapable)),
-		ordered.MemberOf("modalities", ordered.ObjectOf(ordered.MemberOf("input", strs(inputs)),
-			ordered.MemberOf("output", strs([]string{"text"})))))
+		ordered.MemberOf("modalities", ordered.ObjectOf(ordered.MemberOf("input", ordered.ListOf(inputs, ordered.Str)),
+			ordered.MemberOf("output", ordered.ListOf([]string{"text"}, ordered.Str)))))
 }
 
 func gguf(r *Record) ordered.Value {
@@ -123,9 +115,9 @@ func gguf(r *Record) ordered.Value {
 		ordered.MemberOf(prefix+"tools", ordered.Boolean(r.ToolCapable)),
 		ordered.MemberOf(prefix+"parallel_calls", ordered.Boolean(r.Tools.Parallel)),
 		ordered.MemberOf(prefix+"system", ordered.Boolean(r.Roles["system"] == Written)),
-		ordered.MemberOf(prefix+"input", strs(r.inputs())),
+		ordered.MemberOf(prefix+"input", ordered.ListOf(r.inputs(), ordered.Str)),
 		ordered.MemberOf(prefix+"reasoning", ordered.Str(r.Reasoning.Mode)),
-		ordered.MemberOf(prefix+"stops", strs(r.Stops)),
+		ordered.MemberOf(prefix+"stops", ordered.ListOf(r.Stops, ordered.Str)),
 	}
 	for _, s := range []struct {
 		name string
@@ -144,7 +136,7 @@ func gguf(r *Record) ordered.Value {
 			preset = strings.Trim(s.of.Default.String(), `"`)
 		}
 		all = append(all, ordered.MemberOf(prefix+s.name, ordered.Str(s.of.Variable)),
-			ordered.MemberOf(prefix+s.name+".values", strs(values)),
+			ordered.MemberOf(prefix+s.name+".values", ordered.ListOf(values, ordered.Str)),
 			ordered.MemberOf(prefix+s.name+".default", ordered.Str(preset)))
 	}
 	return ordered.ObjectOf(all...)

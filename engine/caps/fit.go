@@ -528,11 +528,8 @@ func (f *fitter) variables() {
 			continue
 		}
 		if b.Key == "functions" {
-			functions := make([]ordered.Value, len(f.Input.Tools))
-			for i, t := range f.Input.Tools {
-				functions[i] = t.At("function")
-			}
-			b.Value = ordered.Str(ordered.ArrayOf(functions...).String())
+			b.Value = ordered.Str(ordered.ListOf(f.Input.Tools,
+				func(t ordered.Value) ordered.Value { return t.At("function") }).String())
 		}
 		f.Input.Kwargs = append(f.Input.Kwargs, b)
 		f.used("variable-" + b.Key)

@@ -26,11 +26,8 @@ func (m Message) Value() ordered.Value {
 		members = append(members, ordered.MemberOf("content", ordered.Value{}))
 	}
 	if len(m.ToolCalls) > 0 {
-		calls := make([]ordered.Value, len(m.ToolCalls))
-		for i, c := range m.ToolCalls {
-			calls[i] = c.Value()
-		}
-		members = append(members, ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
+		members = append(members, ordered.MemberOf("tool_calls",
+			ordered.ListOf(m.ToolCalls, ToolCall.Value)))
 	}
 	return ordered.ObjectOf(members...)
 }
@@ -167,11 +164,7 @@ func (d Delta) Value() ordered.Value {
 	if len(d.ToolCalls) == 0 {
 		return v
 	}
-	calls := make([]ordered.Value, len(d.ToolCalls))
-	for i, c := range d.ToolCalls {
-		calls[i] = c.Value()
-	}
-	return v.With("tool_calls", ordered.ArrayOf(calls...))
+	return v.With("tool_calls", ordered.ListOf(d.ToolCalls, ToolCallDelta.Value))
 }
 
 // ParseDelta reads a delta in OpenAI's shape.

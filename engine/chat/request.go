@@ -197,10 +197,4 @@ func readSchema(r *Request, v ordered.Value) error {
 }
 
 // ToolsValue returns the tools as a template sees them.
-func (r Request) ToolsValue() ordered.Value {
-	values := make([]ordered.Value, len(r.Tools))
-	for i, t := range r.Tools {
-		values[i] = t.Wire()
-	}
-	return ordered.ArrayOf(values...)
-}
+func (r Request) ToolsValue() ordered.Value { return ordered.ListOf(r.Tools, Tool.Wire) }

@@ -47,14 +47,9 @@ func (w *writer) words(key string, n *uint8, words []string) {
 }
 
 func (w *writer) texts(key string, s *[]string) {
-	if len(*s) == 0 {
-		return
+	if len(*s) > 0 {
+		w.add(key, ordered.ListOf(*s, ordered.Str))
 	}
-	items := make([]ordered.Value, len(*s))
-	for i, text := range *s {
-		items[i] = ordered.Str(text)
-	}
-	w.add(key, ordered.ArrayOf(items...))
 }
 
 func (w *writer) marker(key string, m *format.Marker) {
@@ -64,14 +59,9 @@ func (w *writer) marker(key string, m *format.Marker) {
 }
 
 func (w *writer) markers(key string, m *[]format.Marker) {
-	if len(*m) == 0 {
-		return
+	if len(*m) > 0 {
+		w.add(key, ordered.ListOf(*m, markerValue))
 	}
-	items := make([]ordered.Value, len(*m))
-	for i, marker := range *m {
-		items[i] = markerValue(marker)
-	}
-	w.add(key, ordered.ArrayOf(items...))
 }
 
 func (w *writer) quote(key string, q *byte) {

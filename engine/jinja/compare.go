@@ -189,7 +189,7 @@ func order(e *eval, op string, a, b Value) bool {
 		}
 		return subset(e, b, a)
 	}
-	raise(undefinedOperand(a, b))
+	defined(a, b)
 	panic(errf(TypeError, "'%s' not supported between instances "+
 		"of '%s' and '%s'", op, typeName(a), typeName(b)))
 }

@@ -42,6 +42,13 @@ func (c *call) flag(i int, def bool) bool {
 	return truth(c.eval, c.args[i])
 }
 
+// needs raises what Python does for a value without the attribute that a filter uses.
+func needs(v Value, has bool, attribute string) {
+	if defined(v); !has {
+		panic(errf(AttributeError, "'%s' object has no attribute '%s'", typeName(v), attribute))
+	}
+}
+
 // named finds a filter or test by a value that names it.
 func named(e *eval, table map[string]*builtin, what string, name Value) *builtin {
 	if name.isString() {

@@ -134,13 +134,7 @@ func filterDictsort(c *call) Value {
 		panic(errf(FilterArgumentError, "You can only sort by either "+
 			"\"key\" or \"value\""))
 	}
-	if c.recv.kind == Undefined {
-		panic(undefinedError(c.recv))
-	}
-	if c.recv.kind != Dict {
-		panic(errf(AttributeError, "'%s' object has no attribute 'items'",
-			typeName(c.recv)))
-	}
+	needs(c.recv, c.recv.kind == Dict, "items")
 	sensitive := c.flag(0, false)
 	reverse := toInt(c.arg(2, intValue(0)))
 	items := collectOwn(c.eval, viewValue(c.eval, c.recv, viewItems))

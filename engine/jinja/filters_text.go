@@ -433,13 +433,7 @@ func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
 func filterXMLAttr(c *call) Value {
 	e := c.eval
 	autospace := c.flag(0, true)
-	if c.recv.kind == Undefined {
-		panic(undefinedError(c.recv))
-	}
-	if c.recv.kind != Dict {
-		panic(errf(AttributeError, "'%s' object has no attribute 'items'",
-			typeName(c.recv)))
-	}
+	needs(c.recv, c.recv.kind == Dict, "items")
 	b := e.builder(64)
 	for _, entry := range c.recv.dict().all() {
 		if entry.value.isNone() || entry.value.isUndefined() {
@@ -473,23 +467,13 @@ func filterXMLAttr(c *call) Value {
 
 func filterWordwrap(c *call) Value {
 	e, v := c.eval, c.recv
-	if v.kind == Undefined {
-		panic(undefinedError(v))
-	}
-	if !v.isString() {
-		panic(errf(AttributeError, "'%s' object has no attribute 'splitlines'", typeName(v)))
-	}
+	needs(v, v.isString(), "splitlines")
 	breakLong := c.flag(1, true)
 	sep := c.arg(2, noneValue())
 	if sep.isNone() {
 		sep = stringValue("\n")
 	}
-	if sep.kind == Undefined {
-		panic(undefinedError(sep))
-	}
-	if !sep.isString() {
-		panic(errf(AttributeError, "'%s' object has no attribute 'join'", typeName(sep)))
-	}
+	needs(sep, sep.isString(), "join")
 	hyphens := c.flag(3, true)
 	// each byte may be a piece, and a line, of its own
 	e.step(len(v.text()))

@@ -342,7 +342,7 @@ func isSetView(v Value) bool { return v.kind == View && v.view().kind != viewVal
 
 // viewDifference is a - b, one of them a dict's keys() or items(), the other any iterable: a set.
 func viewDifference(e *eval, a, b Value) Value {
-	raise(undefinedOperand(a, b))
+	defined(a, b)
 	left, right := collect(e, a), collect(e, b)
 	gone := e.dict(len(right))
 	for _, v := range right {

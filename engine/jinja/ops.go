@@ -15,23 +15,13 @@ func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
 // cheap to compute with.
 const maxBits = 1 << 14
 
-// undefinedOperand returns the error of an operator with an undefined operand, or nil.
-func undefinedOperand(a, b Value) error {
-	if a.kind == Undefined {
-		return undefinedError(a)
+// defined raises the error of an operator with an undefined operand.
+func defined(operands ...Value) {
+	for _, v := range operands {
+		if v.kind == Undefined {
+			panic(undefinedError(v))
+		}
 	}
-	if b.kind == Undefined {
-		return undefinedError(b)
-	}
-	return nil
-}
-
-func badOperands(op string, a, b Value) error {
-	if err := undefinedOperand(a, b); err != nil {
-		return err
-	}
-	return errf(TypeError, "unsupported operand type(s) for "+
-		"%s: '%s' and '%s'", op, typeName(a), typeName(b))
 }
 
 // add is Python's a + b.
@@ -60,7 +50,7 @@ func add(e *eval, a, b Value) Value {
 		return concat(e, []Value{a, b})
 	}
 	if !a.isNumber() || !b.isNumber() {
-		raise(undefinedOperand(a, b))
+		defined(a, b)
 		if a.isString() {
 			panic(errf(TypeError, "can only concatenate str "+
 				"(not \"%s\") to str", typeName(b)))
@@ -101,7 +91,7 @@ func mul(e *eval, a, b Value) Value {
 	case (b.isString() || b.isSeq()) && a.isInteger():
 		return repeat(e, b, a)
 	case a.isString() || a.isSeq():
-		raise(undefinedOperand(a, b))
+		defined(a, b)
 		panic(errf(TypeError, "can't multiply sequence by "+
 			"non-int of type '%s'", typeName(b)))
 	}
@@ -203,7 +193,9 @@ func unary(op string, a Value) Value {
 // arithmetic does the operators on numbers of any kind.
 func arithmetic(e *eval, op string, a, b Value) Value {
 	if !a.isNumber() || !b.isNumber() {
-		panic(badOperands(op, a, b))
+		defined(a, b)
+		panic(errf(TypeError, "unsupported operand type(s) for "+
+			"%s: '%s' and '%s'", op, typeName(a), typeName(b)))
 	}
 	switch {
 	case a.kind == Float || b.kind == Float:

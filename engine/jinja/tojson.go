@@ -97,10 +97,7 @@ func (j *encoder) newline(r run) {
 	}
 	j.e.chargeProduct(j.depth, len(j.indent)+1)
 	start := len(j.buf)
-	j.buf = append(j.buf, '\n')
-	for range j.depth {
-		j.buf = append(j.buf, j.indent...)
-	}
+	j.rawNewline()
 	j.mark(start, r)
 }
 
@@ -122,11 +119,7 @@ func (j *encoder) value(v Value) {
 	case None:
 		j.put("null", leaf(v, JSON))
 	case Bool:
-		if v.bool() {
-			j.put("true", leaf(v, JSON))
-		} else {
-			j.put("false", leaf(v, JSON))
-		}
+		j.put(strconv.FormatBool(v.bool()), leaf(v, JSON))
 	case Int:
 		j.buf = strconv.AppendInt(j.buf, v.int(), 10)
 		j.mark(start, leaf(v, JSON))
@@ -247,10 +240,7 @@ func (j *encoder) members(v Value, around run) {
 		case None:
 			text = "null"
 		case Bool:
-			text = "false"
-			if key.bool() {
-				text = "true"
-			}
+			text = strconv.FormatBool(key.bool())
 		case Int:
 			text = strconv.FormatInt(key.int(), 10)
 		case Float:
@@ -295,11 +285,7 @@ func (j *encoder) raw(v *ordered.Value) {
 		}
 		j.buf = append(j.buf, text...)
 	case ordered.Bool:
-		if v.Bool() {
-			j.buf = append(j.buf, "true"...)
-		} else {
-			j.buf = append(j.buf, "false"...)
-		}
+		j.buf = strconv.AppendBool(j.buf, v.Bool())
 	default:
 		j.buf = append(j.buf, "null"...)
 	}

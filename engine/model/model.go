@@ -321,11 +321,7 @@ func stringOrNull(s string) ordered.Value {
 }
 
 func texts(list []string) ordered.Value {
-	values := make([]ordered.Value, len(list))
-	for i, s := range list {
-		values[i] = ordered.Str(valid(s))
-	}
-	return ordered.ArrayOf(values...)
+	return ordered.ListOf(list, func(s string) ordered.Value { return ordered.Str(valid(s)) })
 }
 
 // valid makes a text from a model fit for JSON.

@@ -95,11 +95,8 @@ func (a *asking) content(content ordered.Value, kind string) ordered.Value {
 	if content.Kind() != ordered.Array {
 		return ordered.Str(content.Text())
 	}
-	var parts []ordered.Value
-	for _, s := range a.partsOf(content) {
-		parts = append(parts, typed(kind, text("text", s)))
-	}
-	return ordered.ArrayOf(parts...)
+	return ordered.ListOf(a.partsOf(content),
+		func(s string) ordered.Value { return typed(kind, text("text", s)) })
 }
 
 // reasoningIn returns the reasoning of a message.
@@ -227,12 +224,8 @@ func (a *asking) responseTools() {
 	switch choice := a.from.At("tool_choice"); choice.At("type").Text() {
 	case "allowed_tools":
 		allowed := choice.At("allowed_tools")
-		var refs []ordered.Value
-		for _, t := range allowed.At("tools").Items() {
-			refs = append(refs, flatTool(t))
-		}
 		a.set("tool_choice", typed("allowed_tools", ordered.MemberOf("mode", allowed.At("mode")),
-			ordered.MemberOf("tools", ordered.ArrayOf(refs...))))
+			ordered.MemberOf("tools", ordered.ListOf(allowed.At("tools").Items(), flatTool))))
 	case "":
 		if !choice.IsNull() {
 			a.set("tool_choice", choice)
