@@ -105,7 +105,8 @@ func modelsDev(r *Record) ordered.Value {
 	return ordered.ObjectOf(ordered.MemberOf("attachment", ordered.Boolean(len(inputs) > 1)),
 		ordered.MemberOf("reasoning", ordered.Boolean(r.reasons())),
 		ordered.MemberOf("tool_call", ordered.Boolean(r.ToolCapable)),
-		ordered.MemberOf("modalities", ordered.ObjectOf(ordered.MemberOf("input", ordered.ListOf(inputs, ordered.Str)),
+		ordered.MemberOf("modalities", ordered.ObjectOf(
+			ordered.MemberOf("input", ordered.ListOf(inputs, ordered.Str)),
 			ordered.MemberOf("output", ordered.ListOf([]string{"text"}, ordered.Str)))))
 }
 

@@ -662,7 +662,8 @@ func (l *lexer) operator(tok *token) {
 		op.kind = tEOF
 	}
 	n := 1
-	if tok.kind = op.kind; op.second != 0 && strings.HasPrefix(l.text[l.pos+1:], string(op.second)) {
+	tok.kind = op.kind
+	if op.second != 0 && strings.HasPrefix(l.text[l.pos+1:], string(op.second)) {
 		tok.kind, n = op.long, 2
 	}
 	if tok.kind == tEOF {

@@ -606,11 +606,11 @@ func (p *parser) expression() Expr {
 	return x
 }
 
-func (p *parser) or() Expr  { return p.logic("or", p.and) }
-func (p *parser) and() Expr { return p.logic("and", p.not) }
+func (p *parser) or() Expr  { return logic(p, "or", p.and) }
+func (p *parser) and() Expr { return logic(p, "and", p.not) }
 
 // logic reads operands with a word between them.
-func (p *parser) logic(word string, operand func() Expr) Expr {
+func logic(p *parser, word string, operand func() Expr) Expr {
 	x := operand()
 	for p.cur.is(word) {
 		p.operator()
@@ -659,15 +659,15 @@ func (p *parser) compare() Expr {
 	return p.after(x, &Compare{pos, x, ops})
 }
 
-func (p *parser) sum() Expr     { return p.binary(p.concat, tAdd, tSub) }
-func (p *parser) product() Expr { return p.binary(p.power, tMul, tDiv, tFloorDiv, tMod) }
+func (p *parser) sum() Expr     { return binary(p, p.concat, tAdd, tSub) }
+func (p *parser) product() Expr { return binary(p, p.power, tMul, tDiv, tFloorDiv, tMod) }
 
 func (p *parser) power() Expr {
-	return p.binary(func() Expr { return p.unary(true) }, tPow)
+	return binary(p, func() Expr { return p.unary(true) }, tPow)
 }
 
 // binary reads operands with operators of some kinds between them.
-func (p *parser) binary(operand func() Expr, kinds ...kind) Expr {
+func binary(p *parser, operand func() Expr, kinds ...kind) Expr {
 	x := operand()
 	for slices.Contains(kinds, p.cur.kind) {
 		p.operator()

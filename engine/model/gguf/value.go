@@ -182,7 +182,8 @@ func (a *Array) from(i uint64) iter.Seq2[Value, error] {
 		} else {
 			s.pos = a.marks[i/stride]
 			for range i % stride {
-				if _, err := attempt(func() *Array { return s.measure(a.Type, a.depth+1) }); err != nil {
+				_, err := attempt(func() *Array { return s.measure(a.Type, a.depth+1) })
+				if err != nil {
 					yield(Value{}, err)
 					return
 				}
