@@ -3,6 +3,7 @@ package calls
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,8 +55,8 @@ func numbered(t *prompts.Prompt, from, to int) map[string][]int {
 // digits are the numbers in own text.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// checkParts puts a second picture, or a second video, beside the first one and into a later
-// question: it brings the next number.
+// checkParts puts a picture, or a video, into a question, then a second one beside it, and one into
+// a later question: each brings the next number.
 func checkParts(s *probe.Subject, find probe.Finder) {
 	for _, kind := range [...]string{"image", "video"} {
 		part := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)))
@@ -64,17 +65,18 @@ func checkParts(s *probe.Subject, find probe.Finder) {
 			return sample.User.With("content", ordered.ArrayOf(parts...))
 		}
 		first := ask(part)
-		if checkSecond(s, find, kind, sample.Talk(first), sample.Talk(ask(part, part))) ||
-			checkSecond(s, find, kind, sample.Talk(first, sample.Answer, ask()),
+		if checkNumber(s, find, "first "+kind, sample.Talk(ask()), sample.Talk(first)) ||
+			checkNumber(s, find, "second "+kind, sample.Talk(first), sample.Talk(ask(part, part))) ||
+			checkNumber(s, find, "second "+kind, sample.Talk(first, sample.Answer, ask()),
 				sample.Talk(first, sample.Answer, first)) {
 			return
 		}
 	}
 }
 
-// checkSecond looks at the numbers that a second part of a kind brings: its own, which is two, and
-// that of the first where one alone has none. It reports whether they are others.
-func checkSecond(s *probe.Subject, find probe.Finder, kind string, one, two []ordered.Value) bool {
+// checkNumber looks at the numbers that a part brings: its own and, where one alone has none, that
+// of the first as well. It reports whether they are others.
+func checkNumber(s *probe.Subject, find probe.Finder, part string, one, two []ordered.Value) bool {
 	render := func(messages []ordered.Value) (string, probe.Rendering) {
 		prompt, err := s.Raw(messages, false)
 		if err == nil { // with numbers that a template writes on demand
@@ -91,18 +93,18 @@ func checkSecond(s *probe.Subject, find probe.Finder, kind string, one, two []or
 	if was == "" || more <= 0 || is[at+more:] != was[at:] {
 		return false
 	}
-	switch numbers := digits.FindAllString(is[at:at+more], -1); strings.Join(numbers, " and ") {
-	case "0", "1", "3":
-		find(prompt.At(at), "the second %s has the number %s: %s", kind, numbers[0],
-			report.Quote(is, at))
-	case "0 and 0", "0 and 1", "1 and 1", "1 and 3":
-		find(prompt.At(at), "the first two %ss are numbered %s: %s", kind,
-			strings.Join(numbers, " and "), report.Quote(is, at))
-	default:
+	numbers := strings.Join(digits.FindAllString(is[at:at+more], -1), " and ")
+	first := strings.HasPrefix(part, "first")
+	if !slices.Contains(wrong, numbers) || first && (numbers == "1" || len(numbers) > 1) ||
+		!first && numbers == "2" {
 		return false
 	}
+	find(prompt.At(at), "the %s brings the number %s: %s", part, numbers, report.Quote(is, at))
 	return true
 }
+
+// wrong are numbers that a part brings and must not; greater ones are no count.
+var wrong = []string{"0", "1", "2", "3", "0 and 0", "0 and 1", "1 and 1", "1 and 3", "2 and 3"}
 
 // checkCounted renders three calls and their results.
 func checkCounted(s *probe.Subject, find probe.Finder) {
