@@ -152,7 +152,7 @@ var faults = []fault{
 	{"A038 A138", chat, "{%- for call in message.tool_calls or [] %}", "{%- for call in [] %}", "tool | tojson"},
 	{"A040", chat, "{% if message.content is string %}", "{% if message.content is string or message.content is none and not message.tool_calls %}", "message.content }}{% else %}{% for"},
 	{"A041 A037", tagged, "value | tojson", "(value if value is not none else 'null') | tojson", "value is not none"},
-	{"A042 A138 A139", strings.Replace(chat, jsonCall, "", 1), "{%- if tools %}", "{%- if false %}", ""},
+	{"A042 A138 A139", strings.Replace(chat, jsonCall, "", 1), "{%- if tools %}", "{%- if false %}", "tools %}{{ tool"},
 	{"A043", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}", "('no system')"},
 	{"A057 A034 A080 A139", chat, "<think>{{ message.reasoning_content }}</think>{% endif %}", "{% endif %}{% if message.role == 'assistant' %}<think>{{ message.reasoning_content ~ '</think>' if message.reasoning_content }}{% endif %}", ".content }}{% else %}{% for"},
 	{"A058", chat, result + "<|end|>\n{% else %}", result + "{% if loop.last or loop.nextitem.role != 'user' %}<|end|>{% endif %}\n{% else %}", "or loop.nextitem.role"},

@@ -28,7 +28,7 @@ func TestParts(t *testing.T) {
 			""},
 		"numbers of each message": {"{% elif part.type == 'image' %}{% set ns.n = ns.n + 1 if " +
 			"part != m.content[0] else 1 %}<image_{{ ns.n }}>",
-			"the first two pictures are numbered 1 and 1"},
+			"the second image brings the number 1"},
 		"what clients send": {"{% elif part.type == 'image_url' %}<image>",
 			"a part of the type image is lost, though image_url is known"},
 		"one mark": {"{% elif part.type in ('image', 'image_url', 'video') %}<image>",

@@ -67,10 +67,11 @@ func newAccount(o chattemplate.Observation) account {
 		from += strings.Index(o.String[from:to], text)
 		v := value{path: r.Path, text: text, from: from, to: from + len(text)}
 		v.python = text == "null" && strings.HasPrefix(r.Path, "messages[") ||
-			r.Codec == jinja.Python && (text == "None" || slices.ContainsFunc(o.Runs[max(i-1, 0):min(i+2, len(o.Runs))],
-				func(r jinja.Run) bool {
-					return r.Role == jinja.Structure && r.Codec == jinja.Python
-				}))
+			r.Codec == jinja.Python && (text == "None" ||
+				slices.ContainsFunc(o.Runs[max(i-1, 0):min(i+2, len(o.Runs))],
+					func(r jinja.Run) bool {
+						return r.Role == jinja.Structure && r.Codec == jinja.Python
+					}))
 		if n := len(a.values); n > 0 && a.values[n-1].path == v.path && r.Role == jinja.FromValue &&
 			strings.TrimSpace(a.prompt[a.values[n-1].to:v.from]) == "" {
 			last := &a.values[n-1]

@@ -191,7 +191,8 @@ func Unprompted(t *chattemplate.Template) (Missing, bool) {
 		header = whole // reasoning follows it
 	}
 	return Missing{Header: header, Input: e.in, Off: len(e.result)}, ok &&
-		strings.ContainsFunc(header, unicode.IsLetter) && strings.Contains(e.afterQuestion, header) &&
+		strings.ContainsFunc(header, unicode.IsLetter) &&
+		strings.Contains(e.afterQuestion, header) &&
 		!strings.Contains(e.afterResult, header)
 }
 
@@ -200,7 +201,7 @@ func Unprompted(t *chattemplate.Template) (Missing, bool) {
 func Overprompted(t *chattemplate.Template) (Missing, bool) {
 	e, ok := endsOf(t)
 	more, longer := strings.CutPrefix(e.afterResult, e.answer)
-	begun, alike := strings.CutPrefix(e.afterQuestion, e.turn) // such as reasoning, after any header
+	begun, alike := strings.CutPrefix(e.afterQuestion, e.turn) // such as reasoning
 	more = strings.TrimSuffix(more, begun)
 	return Missing{Header: more, Input: e.in, Off: len(e.result) - len(begun)}, ok && longer &&
 		alike && !strings.HasSuffix(begun, more) && strings.ContainsFunc(more, unicode.IsLetter)

@@ -66,7 +66,8 @@ func checkParts(s *probe.Subject, find probe.Finder) {
 		}
 		first := ask(part)
 		if checkNumber(s, find, "first "+kind, sample.Talk(ask()), sample.Talk(first)) ||
-			checkNumber(s, find, "second "+kind, sample.Talk(first), sample.Talk(ask(part, part))) ||
+			checkNumber(s, find, "second "+kind, sample.Talk(first),
+				sample.Talk(ask(part, part))) ||
 			checkNumber(s, find, "second "+kind, sample.Talk(first, sample.Answer, ask()),
 				sample.Talk(first, sample.Answer, first)) {
 			return
