@@ -112,10 +112,13 @@ const excerptWidth = 60
 // Excerpt returns the line around an offset and a caret under the place, two lines, each with an
 // indent of four spaces. Control characters are shown as spaces, so that an excerpt of hostile text
 // cannot drive a terminal. The caret stands right where wide characters take two cells ([Cells]).
-func (s *Source) Excerpt(off int) string {
+func (s *Source) Excerpt(off int) string { return s.Stretch(off, off) }
+
+// Stretch is [Source.Excerpt] of a stretch, of which it shows up to twice as much.
+func (s *Source) Stretch(off, to int) string {
 	off = s.onRune(off)
 	// bytes that are looked at, of a line that may be huge
-	const most = (excerptWidth + 1) * utf8.UTFMax
+	const most = (2*excerptWidth + 1) * utf8.UTFMax
 	start, end := max(0, off-most), min(len(s.Text), off+most)
 	if i := strings.LastIndexByte(s.Text[start:off], '\n'); i >= 0 {
 		start += i + 1
@@ -128,8 +131,8 @@ func (s *Source) Excerpt(off int) string {
 	if len(before) > excerptWidth {
 		before, left = before[len(before)-excerptWidth:], "..."
 	}
-	if len(after) > excerptWidth {
-		after, right = after[:excerptWidth], "..."
+	if width := min(max(excerptWidth, to-off+excerptWidth/2), 2*excerptWidth); len(after) > width {
+		after, right = after[:width], "..."
 	}
 	return "    " + left + string(before) + string(after) + right + "\n    " +
 		strings.Repeat(" ", len(left)+Cells(string(before))) + "^"

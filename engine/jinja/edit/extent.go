@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/source"
@@ -57,13 +56,13 @@ func (t *Template) around(off int) (from, to int) {
 // Filtering returns the first expression that puts a value through one of some filters, and has one
 // of the places in it.
 func (t *Template) Filtering(places map[int]bool, names ...string) (off int, ok bool) {
-	return t.first(func(x *Node) bool { return x.Is(Filter, names...) && x.holds(places) })
+	return t.first(func(x *Node) bool { return x.Is(Filter, names...) && x.Holds(places) })
 }
 
 // Narrowing returns the first expression that takes an item or a part of a list by its position,
 // x[0], x[1:] or x | last, and has one of the places in it.
 func (t *Template) Narrowing(places map[int]bool) (off int, ok bool) {
-	return t.first(func(x *Node) bool { return narrows(x) && x.holds(places) })
+	return t.first(func(x *Node) bool { return narrows(x) && x.Holds(places) })
 }
 
 // Chooses reports whether the condition at a place chooses by the role of a message in hand, such
@@ -85,8 +84,8 @@ func (t *Template) first(is func(*Node) bool) (off int, ok bool) {
 	return 0, false
 }
 
-// holds reports whether an expression has one of some places in it.
-func (n *Node) holds(places map[int]bool) bool {
+// Holds reports whether an expression has one of some places in it.
+func (n *Node) Holds(places map[int]bool) bool {
 	for at := range places {
 		if n.Covers(at) {
 			return true
@@ -95,16 +94,84 @@ func (n *Node) holds(places map[int]bool) bool {
 	return false
 }
 
-// Chain returns the condition with which an if begins that chooses by the role, where a place
-// stands in a later one: none of its branches is for the message in hand.
-func (t *Template) Chain(off int) (first int, ok bool) {
+// Unmatched returns the last condition that asks for the role of the message in hand and has one of
+// the places in it, where none of those names the role, and none has an else: no branch is for it.
+func (t *Template) Unmatched(places map[int]bool, role string) (off int, ok bool) {
 	for n := range t.All() {
-		if n.Is(If) && asksRole(n.Test) && slices.ContainsFunc(n.Elif,
-			func(o *Node) bool { return o.Test.Covers(off) }) {
-			return n.Test.Off, true
+		if !n.Is(If) || !n.Test.Holds(places) {
+			continue
+		}
+		if n.Test.Has(Text, role) || n.Bodies[1] != nil {
+			return 0, false
+		}
+		for x := range n.Test.All() {
+			if x.Is(Compare) && isRole(x.X) && x.Holds(places) {
+				off, ok = x.Off, true
+			}
 		}
 	}
-	return 0, false
+	return off, ok
+}
+
+// Operand returns the first part of a sum or a concatenation at a place that a condition holds for;
+// the place itself where there is none.
+func (t *Template) Operand(off int, is func(*Node) bool) int {
+	for n := range t.All() {
+		if n.Off != off || !n.Is(Math, "+") && !n.Is(Concat) {
+			continue
+		}
+		for _, x := range n.operands() {
+			if is(x) {
+				return x.Off
+			}
+		}
+	}
+	return off
+}
+
+func (n *Node) operands() (all []*Node) {
+	if !n.Is(Math, "+") && !n.Is(Concat) {
+		return []*Node{n}
+	}
+	for _, x := range n.Parts {
+		all = append(all, x.operands()...)
+	}
+	return all
+}
+
+// Blamed returns the part of a sum at a place for which it fails with a message: the second operand,
+// or the first one where the second is a literal, or cannot follow it.
+func (t *Template) Blamed(off int, msg string) int {
+	for n := range t.All() {
+		if n.Off == off && n.Is(Math, "+") {
+			sum := n.operands()
+			last := len(sum) - 1
+			if sum[last].IsLiteral() || strings.HasPrefix(msg, "can only concatenate list") {
+				last--
+			}
+			return sum[last].Off
+		}
+	}
+	return off
+}
+
+// Made returns where the value of a variable that is printed at a place was made: the one expression
+// that it is set to with one of some places in it, if it is more than a look-up.
+func (t *Template) Made(off int, places map[int]bool) (made int, ok bool) {
+	for n := range t.All() {
+		if n.Off != off || !n.Is(Name) {
+			continue
+		}
+		for set := range t.All() {
+			if set.Is(Set) && set.Target.Is(Name, n.Word) && set.X.Holds(places) {
+				if ok {
+					return 0, false
+				}
+				made, ok = set.X.Off, !set.X.Is(Name) && !set.X.Is(Member)
+			}
+		}
+	}
+	return made, ok
 }
 
 // asksOther reports whether a condition holds for no message of a role.

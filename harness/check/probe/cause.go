@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/report"
 )
 
 // The bounds of the search for a cause. Of the 786 templates of the Hub the largest decides some
@@ -29,7 +31,9 @@ func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
 func (r Rendering) causeBut(but func(condition int) bool, damage Where,
 	mended func(prompt string) bool) Where {
 	if site := r.decision(but, mended); site >= 0 {
-		return Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("written", damage)
+		cause := Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("printed", damage)
+		cause.seen = damage.seen
+		return cause
 	}
 	return damage
 }
@@ -92,25 +96,79 @@ func (r Rendering) Lost(path, text string) (at Where) {
 	if pos, ok := trace.Nearest(path); ok {
 		near = Offset(pos)
 	}
-	extents := edit.Read(r.Program.Source)
-	if first, ok := extents.Chain(near.Off()); ok {
-		near = Offset(first)
-	}
 	near = near.Shown(r.In)
+	near.seen = fmt.Sprintf("lost: %s (%s)", report.Quote(text, 0), path)
+	extents := edit.Read(r.Program.Source)
 	if off, ok := r.narrowed(extents, trace, path); ok {
-		return Offset(off).Shown(r.In)
+		near.past = off + 1
+		return near
 	}
 	role := ""
 	for i, m := range r.In.Messages {
-		if strings.HasPrefix(path, fmt.Sprintf("messages[%d]", i)) {
-			role = m.At("role").Text()
+		of := fmt.Sprintf("messages[%d]", i)
+		if !strings.HasPrefix(path, of) {
+			continue
+		}
+		role = m.At("role").Text()
+		asked := places(trace, func(name string) bool { return name == of+".role" })
+		if off, ok := extents.Unmatched(asked, role); ok {
+			near.past = off + 1
+			near.note = "no branch matches this role; the last test is here"
+			return near
 		}
 	}
 	// A condition that only asks who speaks is no cause: the branch of the role is wrong.
 	choice := func(condition int) bool { return role != "" && extents.Chooses(condition, role) }
 	at = r.causeBut(choice, near,
 		func(prompt string) bool { return strings.Contains(prompt, text) })
-	at.also = 0 // where it was looked at tells nothing
+	at.also, at.seen = 0, near.seen // where it was looked at tells nothing
+	return at
+}
+
+// operand is the part of a sum at a place that wrote a byte of a prompt; the place where it is no
+// sum, or the byte was computed.
+func (r Rendering) operand(o chattemplate.Observation, place, off int) int {
+	off = min(off, len(o.String)-1)
+	run := runAt(o, off)
+	read := places(r.Program.Follow(r.In), func(name string) bool {
+		return run.Role != jinja.Literal && name != "" && name == run.Path
+	})
+	return edit.Read(r.Program.Source).Operand(place, func(x *edit.Node) bool {
+		return x.Holds(read) || run.Role == jinja.Literal && around(o.String, x.Content(), off)
+	})
+}
+
+// runAt is the run of a prompt that a byte is in.
+func runAt(o chattemplate.Observation, off int) (run jinja.Run) {
+	to := 0
+	for _, run = range o.Runs {
+		if to += run.Len; to > off {
+			break
+		}
+	}
+	return run
+}
+
+// around reports whether an offset of a text lies in a part of it.
+func around(text, part string, off int) bool {
+	from := max(0, off-len(part)+1)
+	return part != "" && strings.Contains(text[from:min(len(text), off+len(part))], part)
+}
+
+// Made is the place that made the value which a variable prints at an offset, where it is no plain
+// look-up; else the place that printed it.
+func (r Rendering) Made(off int) Where {
+	at := r.At(off)
+	o, _ := r.Observe()
+	run := runAt(o, off)
+	read := places(r.Program.Follow(r.In), func(name string) bool {
+		return name != "" && (run.Path == "" || strings.HasPrefix(run.Path, name))
+	})
+	if set, ok := edit.Read(r.Program.Source).Made(at.Off(), read); ok {
+		made := Offset(set).Shown(r.In).Beside("printed", at)
+		made.seen = at.seen
+		return made
+	}
 	return at
 }
 
@@ -140,7 +198,7 @@ func (r Rendering) Filtered(text string, off int, names ...string) Where {
 		return name != "" && strings.HasPrefix(path, name)
 	})
 	if filter, ok := edit.Read(r.Program.Source).Filtering(at, names...); ok {
-		return Offset(filter).Shown(r.In).Beside("written", r.At(off))
+		return Offset(filter).Shown(r.In).Beside("printed", r.At(off))
 	}
 	return r.At(off)
 }

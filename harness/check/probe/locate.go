@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/conversation/sent"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -40,9 +43,12 @@ type Where struct {
 	_       [0]func() // two places of different requests are compared by their offsets
 	past    int       // the byte offset into the source and one; 0: the template as a whole
 	also    int       // the same of another place, which shows the damage; 0: none
-	role    string    // of that: "written"
+	role    string    // of that: "printed"
 	lost    string    // what the request loses there, as [Where.Losing] has it
 	request *chattemplate.Input
+	seen    string              // a line of evidence, for findings that have none: what the model sees, or lacks
+	note    string              // a further line of every finding there; "" where there is none
+	part    func(place int) int // narrows the place down; nil: there is nothing to narrow
 }
 
 // Nowhere is the template as a whole, unless the finding's error has a place of its own.
@@ -70,7 +76,13 @@ func (w Where) Losing(what string) Where {
 	return w
 }
 
-// Beside is the place with another one that belongs to it, named by what happens there: "written".
+// Bare is the place without evidence, for a finding that has its own.
+func (w Where) Bare() Where {
+	w.seen = ""
+	return w
+}
+
+// Beside is the place with another one that belongs to it, named by what happens there: "printed".
 func (w Where) Beside(role string, other Where) Where {
 	if w.past != other.past {
 		w.also, w.role = other.past, role
@@ -122,7 +134,14 @@ func (r Rendering) At(off int) Where {
 	if !ok {
 		return Nowhere.Shown(r.In)
 	}
-	return WrittenAt(o, off).Shown(r.In)
+	return r.Seen(o, off)
+}
+
+// Seen is the place that wrote a byte of an observed prompt: the part of a sum that it is of.
+func (r Rendering) Seen(o chattemplate.Observation, off int) Where {
+	w := WrittenAt(o, off).Shown(r.In)
+	w.part = func(place int) int { return r.operand(o, place, off) }
+	return w
 }
 
 // WrittenAt is the place that wrote a byte of a prompt; for the end of the text, its last byte.
@@ -133,10 +152,12 @@ func WrittenAt(o chattemplate.Observation, off int) Where {
 	if !ok {
 		return Nowhere
 	}
+	w := Offset(pos)
 	if origin, ok := o.OriginAt(off); ok {
-		return Offset(origin).Beside("written", Offset(pos))
+		w = Offset(origin).Beside("printed", w)
 	}
-	return Offset(pos)
+	w.seen = "the model sees: " + report.Quote(o.String, off)
+	return w
 }
 
 // Of is the place that wrote a text, the first one.
@@ -153,10 +174,14 @@ func (r Rendering) Near(text string) Where {
 	if r.Program == nil {
 		return Nowhere
 	}
-	if path := pathOf(r.Program.Vars(r.In), text); path != "" {
-		return r.Lost(path, text)
+	path := pathOf(r.Program.Vars(r.In), text)
+	switch {
+	case path == "":
+		return Nowhere.Shown(r.In)
+	case r.Has(text):
+		return r.Lost(path, text).Bare()
 	}
-	return Nowhere.Shown(r.In)
+	return r.Lost(path, text)
 }
 
 // pathOf is the path of the first string or key in a value that contains a text, "" where there is
@@ -195,12 +220,16 @@ func pathIn(v ordered.Value, path, text string) (string, bool) {
 // template has the last word. The text has what people send in the place of the probes' needles.
 func (s *Subject) place(at Where, err error) (rule.Place, string) {
 	place, text := Place(s.Source, err)
-	text = Plain(s.teller.Tell(text))
+	text = Plain(s.teller.Tell(s.evidence(at, text)))
 	if s.Options.Evidence != nil && at.request != nil && at.lost != "" {
 		text += s.Options.Evidence(s, *at.request, at.lost)
 	}
 	if place == (rule.Place{File: s.Source.File}) && at.Known() {
-		place = PlaceAt(s.Source, at.Off())
+		off := at.Off()
+		if at.part != nil {
+			off = at.part(off)
+		}
+		place = PlaceAt(s.Source, off)
 		if at.also == 0 {
 			return place, text
 		}
@@ -209,6 +238,35 @@ func (s *Subject) place(at Where, err error) (rule.Place, string) {
 		}
 	}
 	return place, text
+}
+
+// ownEvidence matches the lines of a finding that shows a prompt itself.
+var ownEvidence = regexp.MustCompile(`(?m)^(- |with: |the (model|template|prompt|history) )`)
+
+// evidence adds to the text of a finding what it does not say itself: what the model sees, or what
+// is lost, and the request.
+func (s *Subject) evidence(at Where, text string) string {
+	first, more, _ := strings.Cut(text, "\n")
+	own := ownEvidence.MatchString(more)
+	for _, line := range []string{at.seen, more, at.note} {
+		if line != "" && !(own && line == at.seen) {
+			first += "\n" + line
+		}
+	}
+	if at.request != nil && !strings.Contains("\n"+more, "\nrequest: ") {
+		first += "\nrequest: " + s.Told(*at.request)
+	}
+	return first
+}
+
+// Told is an input in a line of words. Where a template takes parts alone, they are told of
+// messages that have several.
+func (s *Subject) Told(in chattemplate.Input) string {
+	if caps := s.Template.Caps(); caps.TypedOnly() {
+		in.Messages = sent.Joined(in.Messages)
+	}
+	return conversation.Told(chat.Request{Messages: in.Messages,
+		Tools: make([]chat.Tool, len(in.Tools))})
 }
 
 // requestOf is the request that shows the fault at a place, as JSON, with what people send in the
@@ -236,7 +294,8 @@ func (s *Subject) requestOf(at Where) string {
 func Place(src subject.Source, err error) (rule.Place, string) {
 	for _, e := range Positioned(err, nil) {
 		if e.Src != nil && e.Src.Name == src.Name {
-			return PlaceAt(src, e.Off), strings.Replace(err.Error(), e.Error(), e.Msg, 1)
+			return PlaceAt(src, src.Operand(e.Off, e.Msg)),
+				strings.Replace(err.Error(), e.Error(), e.Msg, 1)
 		}
 	}
 	return rule.Place{File: src.File}, err.Error()

@@ -155,6 +155,40 @@ func Serve(t *chattemplate.Template) []*Server {
 	return all
 }
 
+// Hurt is a line that names the engines which make a fault of an input: of the prompt, or the error
+// in which it ends; "" where none does.
+func Hurt(t *chattemplate.Template, in chattemplate.Input,
+	fault func(prompt string, err error) bool) string {
+	request := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)))
+	if len(in.Tools) > 0 {
+		request = request.With("tools", ordered.ArrayOf(in.Tools...))
+	}
+	var hurt []View
+	for _, s := range Serve(t) {
+		_, prompt, err := s.Prompt(request)
+		if refused := (*Refusal)(nil); !errors.As(err, &refused) && fault(prompt, err) {
+			hurt = append(hurt, s.View)
+		}
+	}
+	if hurt == nil {
+		return ""
+	}
+	return "\nwho: " + Names(hurt)
+}
+
+// ByArguments returns the views that give a template the arguments of calls as an object, and those
+// that give it them as they come, as text.
+func ByArguments() (parsed, text []View) {
+	for _, v := range views {
+		if v.ParsesArguments {
+			parsed = append(parsed, v)
+		} else {
+			text = append(text, v)
+		}
+	}
+	return parsed, text
+}
+
 // Refusal is the error of a request that the engine refuses before the template sees it.
 type Refusal struct{ Engine, Why string }
 

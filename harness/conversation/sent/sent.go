@@ -83,6 +83,17 @@ func InParts(messages []ordered.Value) []ordered.Value {
 	return messages
 }
 
+// Joined returns messages whose content is a text where it was a list with one part of text.
+func Joined(messages []ordered.Value) []ordered.Value {
+	messages = slices.Clone(messages)
+	for i, m := range messages {
+		if parts := m.At("content").Items(); len(parts) == 1 {
+			messages[i] = m.With("content", parts[0].At("text"))
+		}
+	}
+	return messages
+}
+
 // Plain returns the conversations that the spellings change, each with a description, the shortest
 // first.
 func Plain() []Spelling {

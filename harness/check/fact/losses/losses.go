@@ -15,7 +15,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // All counts the texts of all conversations.
@@ -110,6 +109,12 @@ func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 	first := all[0]
 	gone := func(l conversation.Leaf) bool { return !first.In.Shows(l.Text) }
 	what := SubjectOf(first, gone) + c.form(all)
+	if first.partly() {
+		what = "of " + probe.Article(first.Kind().String()) + " in parts only the first part"
+		what += " reaches the prompt"
+	} else {
+		what += " does not reach the prompt"
+	}
 	alike := func(p *prompts.Prompt) (Lost, bool) {
 		for _, l := range p.Leaves() {
 			if one := (Lost{l, p}); l.Text == first.Text && l.Part == first.Part &&
@@ -131,8 +136,16 @@ func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 			more += "\nthe same: " + SubjectOf(l, func(conversation.Leaf) bool { return false })
 		}
 	}
-	find(in.Lost(first.Path, first.Text), "%s does not reach the prompt\nlost: %s (%s)\nrequest: %s%s",
-		what, report.Quote(first.Text, 0), first.Path, in.Name, more)
+	find(in.Lost(first.Path, first.Text), "%s%s", what, more)
+}
+
+// partly reports whether a leaf is of a later part of a content whose first part is written.
+func (l Lost) partly() bool {
+	of, _, later := strings.Cut(l.Path, ".content[")
+	return later && slices.ContainsFunc(l.In.Leaves(), func(first conversation.Leaf) bool {
+		return first.Path == of+".content[0].text" && first.Path != l.Path &&
+			l.In.Shows(first.Text)
+	})
 }
 
 // form is what all messages with lost leaves have in common, and others of their kind have not.
@@ -146,9 +159,9 @@ func (c *Census) form(all []Lost) string {
 		return " that comes in parts"
 	case every(func(l Lost) bool {
 		return l.Kind() == conversation.Call && l.Part != conversation.Content &&
-			l.In.In.Messages[l.Message].At("content").Text() != ""
+			!l.In.In.Messages[l.Message].At("content").IsNull()
 	}):
-		return " beside a text"
+		return " beside content that is not null"
 	}
 	return ""
 }
@@ -163,12 +176,22 @@ func SubjectOf(l Lost, same func(conversation.Leaf) bool) string {
 	switch {
 	case l.Message < 0 && same != nil && !slices.ContainsFunc(l.In.Leaves(), differs):
 		return "a tool, with its description and parameters,"
+	case l.Message < 0 && strings.Count(l.Path, ".properties.") > 1:
+		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a parameter within " +
+			"another parameter of a tool"
 	case l.Message < 0 && strings.Contains(l.Path, ".properties."):
 		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool's parameter"
 	case l.Message < 0:
 		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool"
 	case l.Kind() == conversation.Call && l.Part == conversation.Content:
-		return "an assistant's text beside a tool call"
+		return "the text beside tool_calls"
+	case l.Kind() == conversation.System && l.Message > 0 && !l.Alone():
+		return "a system message after the first message"
+	case l.Part == conversation.CallName && same != nil && !slices.ContainsFunc(l.In.Leaves(),
+		func(of conversation.Leaf) bool {
+			return of.Part == conversation.Argument && of.Message == l.Message && !same(of)
+		}):
+		return "a tool call"
 	case strings.Contains(l.Part.String(), " "): // the name of a call
 		return "the " + l.Part.String()
 	}

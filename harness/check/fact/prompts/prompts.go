@@ -131,7 +131,7 @@ func observeAll(s *probe.Subject) []*Prompt {
 // Look renders an input with its origins.
 func Look(s *probe.Subject, in chattemplate.Input) *Prompt {
 	t := new(Prompt)
-	t.Name = toldOf(s, in)
+	t.Name = s.Told(in)
 	t.Seen, t.Err = s.Template.ChatTemplate().Observe(in)
 	t.Rendering = s.Rendered(t.Seen.String, in)
 	for _, m := range in.Messages {
@@ -170,7 +170,7 @@ func MessageOf(r jinja.Run) int {
 }
 
 // At is the place that wrote a byte; for the end of the text, its last byte. It is known already.
-func (t *Prompt) At(off int) probe.Where { return probe.WrittenAt(t.Seen, off).Shown(t.In) }
+func (t *Prompt) At(off int) probe.Where { return t.Rendering.Seen(t.Seen, off) }
 
 // measure finds the spans of the messages.
 func (t *Prompt) measure() {

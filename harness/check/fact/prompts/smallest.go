@@ -9,20 +9,13 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // Show reports a fault of the text at an offset, with what the model sees there, and the smallest
 // request that has the same text from the same place of the template.
 func (t *Prompt) Show(s *probe.Subject, find probe.Finder, off int, format string, args ...any) {
 	t, off = t.Around(s, off)
-	t.Tell(find, off, format, args...)
-}
-
-// Tell is [Prompt.Show] of this request.
-func (t *Prompt) Tell(find probe.Finder, off int, format string, args ...any) {
-	find(t.At(off), format+"\nthe model sees: %s\nrequest: %s",
-		append(args, report.Quote(t.Text, off), t.Name)...)
+	find(t.At(off), format, args...)
 }
 
 // Around returns the smallest prompt with the text around an offset, and the offset there.
@@ -134,17 +127,4 @@ func untyped(m ordered.Value) ordered.Value {
 		return m
 	}
 	return m.With("content", ordered.Str(text))
-}
-
-// toldOf is an input in a line of words. Where a template takes parts alone, they are told of
-// messages that have several.
-func toldOf(s *probe.Subject, in chattemplate.Input) string {
-	r := chat.Request{Messages: slices.Clone(in.Messages), Tools: make([]chat.Tool, len(in.Tools))}
-	caps := s.Template.Caps()
-	for i, m := range r.Messages {
-		if caps.TypedOnly() && len(m.At("content").Items()) == 1 {
-			r.Messages[i] = untyped(m)
-		}
-	}
-	return conversation.Told(r)
 }

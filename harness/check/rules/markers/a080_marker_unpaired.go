@@ -145,7 +145,7 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			first = now.first
 			return true
 		})
-		first.in.Tell(find, first.At, "%s is %s", probe.JSON(text), first.what)
+		find(first.in.At(first.At), "%s is %s", probe.JSON(text), first.what)
 	}
 }
 
