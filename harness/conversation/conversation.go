@@ -11,7 +11,7 @@ import (
 
 // Conversation is a request and how it came about.
 type Conversation struct {
-	Name    string       // in words: "system, question, call, result"
+	Name    string       // in words: "system, user, assistant with one call, tool"
 	Request chat.Request // its switches are in Kwargs
 	Beyond  bool         // found by the search: the protocol need not permit it
 }
@@ -43,8 +43,8 @@ const (
 	Other // a role that the protocol does not have
 )
 
-var kindNames = [...]string{"nothing", "system message", "developer message", "question", "answer",
-	"call", "result", "other role"}
+var kindNames = [...]string{"nothing", "system message", "developer message", "user message",
+	"assistant message", "message with tool_calls", "tool message", "message of another role"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -87,8 +87,9 @@ const (
 	Required                // the name of a parameter in a list of required ones
 )
 
-var partNames = [...]string{"content", "reasoning", "name of a call", "id of a call",
-	"argument's name", "argument", "name beside a result",
+var partNames = [...]string{"content", "reasoning", "name of a tool call",
+	"id of a tool call",
+	"argument's name", "argument", "name of a tool message",
 	"tool's name", "description", "parameter", "choice", "required parameter"}
 
 func (p Part) String() string { return partNames[p] }

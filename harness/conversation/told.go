@@ -9,10 +9,10 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Told is a request in a line of words: its messages, each with what sets it apart from the plain
-// one of its kind, and whether there are tools that nobody calls.
+// Told is a request in a line of words: the roles of its messages, each with what sets it apart
+// from the plain one of its kind, and whether there are tools that nobody calls.
 //
-//	system, question with an image, call without arguments, empty result, answer in parts
+//	system, user with an image, assistant with one call without arguments, tool with empty content
 func Told(r chat.Request) string {
 	var all []string
 	called := false
@@ -29,46 +29,37 @@ func Told(r chat.Request) string {
 
 // toldMessage is a message in words.
 func toldMessage(m ordered.Value) string {
-	kind := KindOf(m)
-	name := kind.String()
 	content := m.At("content")
 	calls := m.At("tool_calls").Items()
-	switch kind {
-	case System, Developer:
-		name = m.At("role").Text()
-	case Call:
-		if len(calls) > 1 {
-			name = "calls"
-		}
-		if content.Text() != "" || len(content.Items()) > 0 {
-			name = "content and " + name
-		}
-	case Other:
-		name = "message of the role " + m.At("role").Text()
-	}
-	if kind != Call && content.Kind() == ordered.String && content.Text() == "" {
-		name = "empty " + name
-	}
-	with := append(thought(m), media(content)...)
-	if len(with) > 0 {
-		name += " with " + strings.Join(with, " and ")
-	} else if content.Kind() == ordered.Array {
-		name += " in parts"
-	}
-	if slices.ContainsFunc(calls, withoutArguments) {
-		name += " without arguments"
-	}
-	return name
-}
-
-// thought tells of the reasoning of a message.
-func thought(m ordered.Value) []string {
-	for _, field := range []string{"reasoning_content", "reasoning", "thinking"} {
-		if m.At(field).Text() != "" {
-			return []string{"reasoning"}
+	with := media(content)
+	switch texts := len(content.Items()); {
+	case len(with) > 0:
+	case texts == 1:
+		with = append(with, "content in parts")
+	case texts > 1:
+		with = append(with, fmt.Sprintf("%d parts of text", texts))
+	case content.Kind() == ordered.String && (content.Text() == "") == (len(calls) == 0):
+		if with = append(with, "content"); len(calls) == 0 {
+			with[0] = "empty content"
 		}
 	}
-	return nil
+	if slices.ContainsFunc(chat.ReasoningFields[:], func(f string) bool { return m.At(f).Text() != "" }) {
+		with = append(with, "reasoning")
+	}
+	switch without := slices.ContainsFunc(calls, withoutArguments); {
+	case len(calls) == 1 && without:
+		with = append(with, "one call without arguments")
+	case len(calls) == 1:
+		with = append(with, "one call")
+	case without:
+		with = append(with, fmt.Sprintf("%d calls, one without arguments", len(calls)))
+	case len(calls) > 1:
+		with = append(with, fmt.Sprintf("%d calls", len(calls)))
+	}
+	if with == nil {
+		return m.At("role").Text()
+	}
+	return m.At("role").Text() + " with " + strings.Join(with, " and ")
 }
 
 // media tells of the parts of a content that are no text.

@@ -9,18 +9,18 @@ import (
 
 func TestTold(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"messages": [{"role": "user", "content": "Hi"}]}`: "question",
+		`{"messages": [{"role": "user", "content": "Hi"}]}`: "user",
 		`{"messages": [{"role": "system", "content": ""}, {"role": "user", "content": [
-			{"type": "image_url", "image_url": {"url": "u"}}, {"type": "text", "text": "Hi"}]}]}`: "empty " +
-			"system, question with an image",
+			{"type": "image_url", "image_url": {"url": "u"}}, {"type": "text", "text": "Hi"}]}]}`: "system " +
+			"with empty content, user with an image",
 		`{"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]},
 			{"role": "assistant", "content": "Yes", "reasoning_content": "R", "tool_calls": [
 			{"function": {"name": "f", "arguments": "{}"}}]},
-			{"role": "tool", "content": ""}]}`: "question in parts, content and call with reasoning " +
-			"without arguments, empty result",
+			{"role": "tool", "content": ""}]}`: "user with content in parts, assistant with content " +
+			"and reasoning and one call without arguments, tool with empty content",
 		`{"messages": [{"role": "developer", "content": "Hi"}, {"role": "user", "content": [
 			{"type": "image"}, {"type": "image"}, {"type": "video"}]}],
-			"tools": [{"type": "function", "function": {"name": "f"}}]}`: "developer, question with " +
+			"tools": [{"type": "function", "function": {"name": "f"}}]}`: "developer, user with " +
 			"2 images and a video; with tools",
 	} {
 		var r chat.Request

@@ -33,7 +33,7 @@ func FirstLine(err error) string {
 func JSON(s string) string { return ordered.Str(s).String() }
 
 func Article(name string) string {
-	if strings.ContainsRune("aeiou", rune(name[0])) {
+	if strings.ContainsRune("aeio", rune(name[0])) { // a user message
 		return "an " + name
 	}
 	return "a " + name

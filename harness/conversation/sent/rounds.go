@@ -40,22 +40,22 @@ func Repeated() []Rounds {
 		name                  string
 		told, calls, thoughts bool
 	}{
-		{"questions and answers", false, false, false},
-		{"questions and answers after instructions", true, false, false},
-		{"questions and answers with reasoning", false, false, true},
-		{"questions, calls, results and answers", false, true, false},
-		{"questions, calls, results and answers after instructions", true, true, false},
-		{"questions, calls with reasoning, results and answers", false, true, true},
+		{"user and assistant messages", false, false, false},
+		{"user and assistant messages after a system message", true, false, false},
+		{"user and assistant messages with reasoning_content", false, false, true},
+		{"user messages, tool calls, tool and assistant messages", false, true, false},
+		{"user messages, tool calls, tool and assistant messages after a system message", true, true, false},
+		{"user messages, tool calls with reasoning_content, tool and assistant messages", false, true, true},
 	} {
 		all = append(all, rounds(form.name, form.told, form.calls, form.thoughts))
 	}
 	return append(all,
-		chain("calls and results in turn", false, false),
-		chain("calls and results in turn after instructions", true, false),
-		chain("calls with reasoning and their results in turn", false, true),
-		chain("calls with reasoning and their results in turn, after instructions", true, true),
-		together("results of calls in one message"), documents("documents"),
-		arguments("arguments of a call"))
+		chain("tool calls and tool messages in turn", false, false),
+		chain("tool calls and tool messages in turn after a system message", true, false),
+		chain("tool calls with reasoning_content and tool messages in turn", false, true),
+		chain("tool calls with reasoning_content and tool messages in turn, after a system message", true, true),
+		together("tool messages after the tool_calls of one message"), documents("documents"),
+		arguments("arguments of a tool call"))
 }
 
 // instructions are a system message.
@@ -207,7 +207,7 @@ func Requests() []Request {
 	for _, r := range Repeated() {
 		all = append(all, Request{r.Name, r.Request})
 	}
-	return append(all, Request{"a call with an object, a list and a boolean",
+	return append(all, Request{"a tool call with an object, a list and a boolean",
 		put(ordered.MustParse(bases["calls"].request), []string{"messages", "1", "tool_calls", "0",
 			"function", "arguments"}, `{"place": {"lake": "Windermere", "depth": 64,
 			"open": true, "shores": ["Bowness", "Ambleside"], "piers": [17, 29]}, "hours": 12,

@@ -11,25 +11,25 @@ type base struct{ name, request string }
 
 // bases are the conversations that the spellings change.
 var bases = map[string]base{
-	"talk": {"instructions, a question, an answer and a question", `{"messages": [
+	"talk": {"a system, a user, an assistant and a user message", `{"messages": [
 		{"role": "system", "content": "Answer in one short sentence."},
 		{"role": "user", "content": "Who painted the harbour at dawn?"},
 		{"role": "assistant", "content": "Monet painted it at Le Havre."},
 		{"role": "user", "content": "And in which museum does it hang?"}]}`},
-	"unprompted": {"a question, an answer and a question without a system message", `{"messages": [
+	"unprompted": {"a user, an assistant and a user message", `{"messages": [
 		{"role": "user", "content": "Who painted the harbour at dawn?"},
 		{"role": "assistant", "content": "Monet painted it at Le Havre."},
 		{"role": "user", "content": "And in which museum does it hang?"}]}`},
-	"question": {"a question alone", `{"messages": [
+	"question": {"one user message", `{"messages": [
 		{"role": "user", "content": "Who painted the harbour at dawn?"}]}`},
-	"call": {"instructions, a question, a call and its result", `{"messages": [
+	"call": {"a system and a user message, a tool call and a tool message", `{"messages": [
 		{"role": "system", "content": "Answer in one short sentence."},
 		{"role": "user", "content": "Will it rain on the lakes?"},
 		{"role": "assistant", "content": "", "tool_calls": [` + callRain + `]},
 		{"role": "tool", "tool_call_id": "call00001", "name": "find_forecast",
 			"content": "heavy showers until noon"}],
 		"tools": [` + toolForecast + `, ` + toolFerry + `]}`},
-	"called": {"a call, its result, an answer and a question", `{"messages": [
+	"called": {"a tool call, a tool message, an assistant and a user message", `{"messages": [
 		{"role": "user", "content": "Will it rain on the lakes?"},
 		{"role": "assistant", "content": "", "tool_calls": [` + callRain + `]},
 		{"role": "tool", "tool_call_id": "call00001", "name": "find_forecast",
@@ -37,7 +37,7 @@ var bases = map[string]base{
 		{"role": "assistant", "content": "Yes, take an umbrella along."},
 		{"role": "user", "content": "Which ferry leaves after lunch?"}],
 		"tools": [` + toolForecast + `, ` + toolFerry + `]}`},
-	"calls": {"two calls in one message and their results", `{"messages": [
+	"calls": {"two tool_calls in one message and their tool messages", `{"messages": [
 		{"role": "user", "content": "Will it rain on the lakes, and is there a ferry?"},
 		{"role": "assistant", "content": "", "tool_calls": [` + callRain + `, ` + callFerry + `]},
 		{"role": "tool", "tool_call_id": "call00001", "name": "find_forecast",
@@ -45,26 +45,26 @@ var bases = map[string]base{
 		{"role": "tool", "tool_call_id": "call00002", "name": "list_ferries",
 			"content": "one boat at half past two"}],
 		"tools": [` + toolForecast + `, ` + toolFerry + `]}`},
-	"thought": {"an answer with its reasoning, and a question", `{"messages": [
+	"thought": {"an assistant message with reasoning_content, and a user message", `{"messages": [
 		{"role": "user", "content": "Who painted the harbour at dawn?"},
 		{"role": "assistant", "content": "Monet painted it at Le Havre.",
 			"reasoning_content": "The title names the movement."},
 		{"role": "user", "content": "And in which museum does it hang?"}]}`},
-	"thoughts": {"two answers, the first with its reasoning, and a question", `{"messages": [
+	"thoughts": {"two assistant messages, the first with reasoning_content, and a user message", `{"messages": [
 		{"role": "user", "content": "Who painted the harbour at dawn?"},
 		{"role": "assistant", "content": "Monet painted it at Le Havre.",
 			"reasoning_content": "The title names the movement."},
 		{"role": "user", "content": "And in which museum does it hang?"},
 		{"role": "assistant", "content": "The Marmottan in Paris has it."},
 		{"role": "user", "content": "Was it ever stolen?"}]}`},
-	"thoughtful call": {"a call with text and reasoning, and its result", `{"messages": [
+	"thoughtful call": {"a tool call beside content and reasoning_content, and a tool message", `{"messages": [
 		{"role": "user", "content": "Will it rain on the lakes?"},
 		{"role": "assistant", "content": "Let me look at the radar.",
 			"reasoning_content": "A forecast is wanted first.", "tool_calls": [` + callRain + `]},
 		{"role": "tool", "tool_call_id": "call00001", "name": "find_forecast",
 			"content": "heavy showers until noon"}],
 		"tools": [` + toolForecast + `, ` + toolFerry + `]}`},
-	"picture": {"a picture and a question", `{"messages": [
+	"picture": {"an image and a text", `{"messages": [
 		{"role": "user", "content": [{"type": "image"},
 			{"type": "text", "text": "Who painted the harbour at dawn?"}]}]}`},
 }
@@ -123,61 +123,61 @@ func two(text, more string) string {
 
 var table = []spelled{
 	// members that are null or empty
-	{name: `an answer with "tool_calls": null`, by: dumpers, base: "talk",
+	{name: `an assistant message with "tool_calls": null`, by: dumpers, base: "talk",
 		sent: []edit{{"messages[2].tool_calls", "null"}}},
-	{name: `an answer with "tool_calls": []`, by: "LangChain, LiteLLM", base: "talk",
+	{name: `an assistant message with "tool_calls": []`, by: "LangChain, LiteLLM", base: "talk",
 		sent: []edit{{"messages[2].tool_calls", "[]"}}},
-	{name: `an answer after a call with "tool_calls": null`, by: dumpers, base: "called",
+	{name: `an assistant message after a tool message, with "tool_calls": null`, by: dumpers, base: "called",
 		sent: []edit{{"messages[3].tool_calls", "null"}}},
-	{name: `an answer after a call with "tool_calls": []`, by: "LangChain, LiteLLM",
+	{name: `an assistant message after a tool message, with "tool_calls": []`, by: "LangChain, LiteLLM",
 		base: "called", sent: []edit{{"messages[3].tool_calls", "[]"}}},
-	{name: "an answer with all members that an SDK dumps", by: dumpers, base: "unprompted",
+	{name: "an assistant message with all members that an SDK dumps", by: dumpers, base: "unprompted",
 		sent: dumped("messages[1]")},
-	{name: `a question with "name": null`, by: dumpers, base: "talk",
+	{name: `a user message with "name": null`, by: dumpers, base: "talk",
 		sent: []edit{{"messages[1].name", "null"}}},
-	{name: `an answer with "name": null`, by: dumpers, base: "talk",
+	{name: `an assistant message with "name": null`, by: dumpers, base: "talk",
 		sent: []edit{{"messages[2].name", "null"}}},
-	{name: `an answer with "reasoning_content": null`, by: "clients of DeepSeek's API",
+	{name: `an assistant message with "reasoning_content": null`, by: "clients of DeepSeek's API",
 		base: "unprompted", sent: []edit{{"messages[1].reasoning_content", "null"}}},
-	{name: `an answer with "reasoning_content": null, thinking on`,
+	{name: `an assistant message with "reasoning_content": null, thinking on`,
 		by: "clients of DeepSeek's API", base: "unprompted",
 		plain: []edit{{"chat_template_kwargs", `{"enable_thinking": true}`}},
 		sent: []edit{{"chat_template_kwargs", `{"enable_thinking": true}`},
 			{"messages[1].reasoning_content", "null"}}},
-	{name: `a call with "reasoning_content": null`, by: "clients of DeepSeek's API", base: "call",
+	{name: `a tool call with "reasoning_content": null`, by: "clients of DeepSeek's API", base: "call",
 		sent: []edit{{"messages[2].reasoning_content", "null"}}},
-	{name: `an answer with "thinking": null`, by: thinkers, base: "unprompted",
+	{name: `an assistant message with "thinking": null`, by: thinkers, base: "unprompted",
 		sent: []edit{{"messages[1].thinking", "null"}}},
-	{name: `a call with "thinking": null`, by: thinkers, base: "call",
+	{name: `a tool call with "thinking": null`, by: thinkers, base: "call",
 		sent: []edit{{"messages[2].thinking", "null"}}},
 	{name: `"tools": []`, by: "agents whose tools are switched off", base: "talk",
 		sent: []edit{{"tools", "[]"}}},
 
 	// content in parts
-	{name: "instructions in two parts", by: partists, base: "talk", relation: Whole,
+	{name: "a system message in two parts", by: partists, base: "talk", relation: Whole,
 		plain: []edit{{"messages[0].content", parts("Answer in one short sentence.")}},
 		sent: []edit{{"messages[0].content",
 			two("Answer in one short sentence.", "Never use a foreign word.")}}},
-	{name: "a question in two parts", by: partists, base: "talk", relation: Whole,
+	{name: "a user message in two parts", by: partists, base: "talk", relation: Whole,
 		plain: []edit{{"messages[1].content", parts("Who painted the harbour at dawn?")}},
 		sent: []edit{{"messages[1].content",
 			two("Who painted the harbour at dawn?", "The catalogue gives no name.")}}},
-	{name: "an answer in two parts", by: partists, base: "talk", relation: Whole,
+	{name: "an assistant message in two parts", by: partists, base: "talk", relation: Whole,
 		plain: []edit{{"messages[2].content", parts("Monet painted it at Le Havre.")}},
 		sent: []edit{{"messages[2].content",
 			two("Monet painted it at Le Havre.", "The year was 1872.")}}},
-	{name: "a tool's result in two parts", by: partists, base: "call", relation: Whole,
+	{name: "a tool message in two parts", by: partists, base: "call", relation: Whole,
 		plain: []edit{{"messages[3].content", parts("heavy showers until noon")}},
 		sent: []edit{{"messages[3].content",
 			two("heavy showers until noon", "then sun from the west")}}},
 
 	// pictures and sounds
-	{name: `a picture as "image_url"`, by: "OpenAI's SDKs", base: "picture",
+	{name: `an image as "image_url"`, by: "OpenAI's SDKs", base: "picture",
 		sent: []edit{{"messages[0].content[0]",
 			`{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}`}},
 		unlike: []edit{{"messages[0].content[0]", "-"}}},
 
-	{name: `a picture as "image"`, by: "vLLM's and transformers' request code", base: "picture",
+	{name: `an image as "image"`, by: "vLLM's and transformers' request code", base: "picture",
 		plain: []edit{{"messages[0].content[0]",
 			`{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}`}},
 		unlike: []edit{{"messages[0].content[0]", "-"}}},
@@ -188,26 +188,26 @@ var table = []spelled{
 		unlike: []edit{{"messages[0].content[0]", "-"}}},
 
 	// reasoning within the content
-	{name: "an answer with its reasoning between <think> tags in the content", by: servers,
+	{name: "an assistant message with its reasoning between <think> tags in the content", by: servers,
 		base: "thought", relation: Inline,
 		sent: []edit{{"messages[1].reasoning_content", "-"}, inTags}},
-	{name: `an answer with its reasoning in the content, and "reasoning_content": null`, by: servers,
+	{name: `an assistant message with its reasoning in the content, and "reasoning_content": null`, by: servers,
 		base: "thought", plain: []edit{{"messages[1].reasoning_content", "-"}, inTags},
 		sent: []edit{{"messages[1].reasoning_content", "null"}, inTags}},
-	{name: "an answer whose reasoning in the content is closed and not opened", by: servers,
+	{name: "an assistant message whose reasoning in the content is closed and not opened", by: servers,
 		base: "thought", relation: Inline,
 		sent: []edit{{"messages[1].reasoning_content", "-"}, {"messages[1].content",
 			`"The title names the movement.\n</think>\n\nMonet painted it at Le Havre."`}}},
-	{name: "a call with its reasoning between <think> tags in the content", by: servers,
+	{name: "a tool call with its reasoning between <think> tags in the content", by: servers,
 		base: "thoughtful call", relation: Inline,
 		sent: []edit{{"messages[1].reasoning_content", "-"}, {"messages[1].content",
 			`"<think>\nA forecast is wanted first.\n</think>\n\nLet me look at the radar."`}}},
 
-	{name: "the first of two answers with its reasoning between <think> tags in the content",
+	{name: "the first of two assistant messages with its reasoning between <think> tags in the content",
 		by: servers, base: "thoughts", relation: Inline,
 		sent: []edit{{"messages[1].reasoning_content", "-"}, {"messages[1].content",
 			`"<think>\nThe title names the movement.\n</think>\n\nMonet painted it at Le Havre."`}}},
-	{name: "an answer with its reasoning both as a member and between <think> tags",
+	{name: "an assistant message with its reasoning both as a member and between <think> tags",
 		by: "proxies that add the member and keep the content", base: "thought",
 		relation: Inline, sent: []edit{inTags}},
 
@@ -240,16 +240,16 @@ var table = []spelled{
 		sent: []edit{{"tools", "[" + toolForecast + ", " + toolFerry + "]"}}},
 	{name: "tools that nobody calls, without a system message", by: "agents", base: "unprompted",
 		relation: Later, sent: []edit{{"tools", "[" + toolForecast + ", " + toolFerry + "]"}}},
-	{name: "a system message before a question", by: "every client", base: "unprompted",
+	{name: "a system message before a user message", by: "every client", base: "unprompted",
 		relation: Later, sent: told("unprompted")},
-	{name: "a system message before a call", by: "every client", base: "called",
+	{name: "a system message before a tool call", by: "every client", base: "called",
 		relation: Later, sent: told("called")},
 
 	{name: "a system message before reasoning", by: "every client", base: "thought",
 		relation: Later, sent: told("thought")},
-	{name: "a system message before a call with reasoning", by: "every client",
+	{name: "a system message before a tool call with reasoning", by: "every client",
 		base: "thoughtful call", relation: Later, sent: told("thoughtful call")},
-	{name: "a system message before two calls in one message", by: "every client", base: "calls",
+	{name: "a system message before two tool_calls in one message", by: "every client", base: "calls",
 		relation: Later, sent: told("calls")},
 
 	// instructions that come late or twice
@@ -266,7 +266,7 @@ var table = []spelled{
 			{"role": "user", "content": "And in which museum does it hang?"}]`}}},
 
 	// results without a text
-	{name: `a result with "content": ""`, by: "tools that return nothing", base: "call",
+	{name: `a tool message with "content": ""`, by: "tools that return nothing", base: "call",
 		relation: Whole, sent: []edit{{"messages[3].content", `""`}}},
 
 	// documents
@@ -279,7 +279,7 @@ var table = []spelled{
 		sent: []edit{{"documents", `[{"doc_id": 7, "title": "The bridge",
 			"text": "The bridge was built of stone.", "contents": "The bridge was built of stone."}]`}}},
 
-	{name: "a document beside instructions", by: "retrieval with Cohere's and Granite's templates",
+	{name: "a document beside a system message", by: "retrieval with Cohere's and Granite's templates",
 		base: "unprompted", relation: Whole, plain: []edit{{"documents", "[" + bridge + "]"}},
 		sent: append(told("unprompted"), edit{"documents", "[" + bridge + "]"})},
 	{name: "a document beside tools", by: "agents that retrieve", base: "question",

@@ -357,7 +357,7 @@ func (e Entry) words(o of) string {
 	case "content":
 		name = "text"
 	}
-	owner := "a call"
+	owner := "a tool call"
 	switch {
 	case strings.HasPrefix(o.owner, "tools["):
 		owner = "a tool"

@@ -22,10 +22,10 @@ func TestJoints(t *testing.T) {
 	for _, test := range []struct{ argument, before, after string }{
 		{" {{ k }}={{ v }};", "", ""},
 		{" {{ k }}={{ v | tojson }}", "", ""},
-		{" {{ k }}={{ v }}r", "the argument of a call", "a letter of the template"},
-		{" {{ k }}={{ v | tojson }}r", "the argument of a call", "a letter of the template"},
-		{" {{ k }}{{ v }}", "the argument of a call", "the next one"},
-		{"{{ k }}={{ v }}", "the name of a call", "the argument of a call"},
+		{" {{ k }}={{ v }}r", "the argument of a tool call", "a letter of the template"},
+		{" {{ k }}={{ v | tojson }}r", "the argument of a tool call", "a letter of the template"},
+		{" {{ k }}{{ v }}", "the argument of a tool call", "the next one"},
+		{"{{ k }}={{ v }}", "the name of a tool call", "the argument of a tool call"},
 	} {
 		before, after := "", ""
 		for _, e := range entries("", test.argument) {

@@ -53,7 +53,7 @@ func (p *Piece) words() string {
 	case "reasoning":
 		return "the reasoning of " + probe.Article(p.Kind.String())
 	case "name":
-		return "the name of a result"
+		return "the name of a tool message"
 	}
 	return probe.Article(p.Name)
 }

@@ -47,9 +47,9 @@ const (
 )
 
 func (s Stage) String() string {
-	return [...]string{"the latest call", "a call that the last message answers",
-		"a call of an earlier turn", "a call that a question cut off", "the last answer",
-		"an answer of an earlier turn"}[s]
+	return [...]string{"the latest tool call", "a tool call that the last message answers",
+		"a tool call of an earlier turn", "a tool call that a user message cut off", "the last assistant message",
+		"an assistant message of an earlier turn"}[s]
 }
 
 // Leaf is the reasoning of one message.

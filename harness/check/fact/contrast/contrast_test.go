@@ -31,14 +31,14 @@ func TestSplit(t *testing.T) {
 		{"", "false", contrast.Running, ""},
 		{"", "loop.index0 > ns.last", contrast.Running, ""},
 		{"", "loop.index0 > ns.last", contrast.Older, ""},
-		{"", "loop.index0 > ns.last + 1", contrast.Running, "question, call with reasoning, result"},
-		{"", "m.content is not none", contrast.Running, "question, call with reasoning, result"},
+		{"", "loop.index0 > ns.last + 1", contrast.Running, "user, assistant with reasoning and one call, tool"},
+		{"", "m.content is not none", contrast.Running, "user, assistant with reasoning and one call, tool"},
 		{"", "m.tool_calls | length < 2", contrast.Running,
-			"question, calls with reasoning, result, result"},
+			"user, assistant with reasoning and 2 calls, tool, tool"},
 		{"and m.content is string", "ns.last >= 0 and loop.index0 > ns.last", contrast.Running,
-			"question in parts, call with reasoning, result"},
+			"user with content in parts, assistant with reasoning and one call, tool"},
 		{"", "loop.index0 > ns.last or loop.index0 == 1", contrast.Older,
-			"question, call with reasoning, result, answer with reasoning, question"},
+			"user, assistant with reasoning and one call, tool, assistant with reasoning, user"},
 	} {
 		text := strings.NewReplacer("QUESTION", test.question, "CONDITION", test.condition).
 			Replace(body)

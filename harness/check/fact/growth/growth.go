@@ -47,10 +47,10 @@ type dimension struct {
 
 var dimensions = []dimension{
 	{"messages", 4, ManyOf, mostOf, func(n int) chat.Request { return chatting(nil, n) }},
-	{"messages under instructions", 4, ManyOf, mostOf, func(n int) chat.Request {
+	{"messages under a system message", 4, ManyOf, mostOf, func(n int) chat.Request {
 		return chatting(sample.Talk(sample.System), n)
 	}},
-	{"rounds of calls", 2, ManyOf / 2, mostOf / 2, func(n int) chat.Request {
+	{"rounds of tool calls", 2, ManyOf / 2, mostOf / 2, func(n int) chat.Request {
 		messages := sample.Talk(sample.User)
 		for range n {
 			messages = append(messages, sample.WithText(sample.CallTurn, "ANSWERNEEDLE"),

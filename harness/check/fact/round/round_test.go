@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 			"{% if m.reasoning_content and loop.index + 2 > messages | length %}" +
 			"<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}" +
 			"{% for c in m.tool_calls or [] %}{{ c.function.arguments.spot }}{% endfor %}" +
-			"{% endfor %}", "calls with reasoning and their results in turn", "<|assistant|>",
+			"{% endfor %}", "tool calls with reasoning_content and tool messages in turn", "<|assistant|>",
 			"<|assistant|><think>The third borders a desert.</think>"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -34,21 +34,21 @@ func TestJudge(t *testing.T) {
 			"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if 'tool_calls' in m %}" +
 				"{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}{% endif %}" +
 				"<|end|>{% endfor %}",
-			`crashed: an answer with "tool_calls": null: transformers before 5.23`},
+			`crashed: an assistant message with "tool_calls": null: transformers before 5.23`},
 		{"an answer with an empty list of calls is no answer",
 			"{% for m in messages %}<|{{ m.role }}|>{% if m.tool_calls is defined %}" +
 				"{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}{% else %}" +
 				"{{ m.content }}{% endif %}<|end|>{% endfor %}",
-			`lost: an answer with "tool_calls": []: transformers, SGLang and mlx-lm`},
+			`lost: an assistant message with "tool_calls": []: transformers, SGLang and mlx-lm`},
 		{"the list of messages is changed",
 			"{% if messages[0].role == 'system' %}{% set s = messages.pop(0) %}{{ s.content }}" +
 				"{% endif %}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}",
-			"crashed: instructions, a question, an answer and a question: transformers, " +
+			"crashed: a system, a user, an assistant and a user message: transformers, " +
 				"vLLM, SGLang and mlx-lm"},
 		{"the first part of the instructions",
 			"{% for m in messages %}<|{{ m.role }}|>{% if m.content is string %}{{ m.content }}" +
 				"{% else %}{{ m.content[0].text }}{% endif %}<|end|>{% endfor %}",
-			"lost: instructions in two parts: transformers and llama.cpp"},
+			"lost: a system message in two parts: transformers and llama.cpp"},
 		{"tools of the first message alone",
 			"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if loop.first and m.tools %}" +
 				"{{ m.tools | tojson }}{% endif %}<|end|>{% endfor %}",
@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 			"{% for m in messages %}<|{{ m.role }}|>{{ m.content if m.role != 'system' or " +
 				"not documents }}<|end|>{% endfor %}" +
 				"{% for d in documents or [] %}{{ d.text }}{% endfor %}",
-			"lost: a document beside instructions: transformers and vLLM"},
+			"lost: a document beside a system message: transformers and vLLM"},
 		{"an end that depends on tools",
 			"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if tools or loop.last %}" +
 				"<|end|>{% endif %}{% endfor %}",
@@ -66,26 +66,26 @@ func TestJudge(t *testing.T) {
 			"{% set c = m.content %}{% if '</think>' in c and loop.index < 3 %}" +
 			"{% set c = c.split('</think>')[0] %}{% endif %}{{ c }}<|end|>{% endfor %}" +
 			"{% for m in messages if m.reasoning_content %}{% endfor %}",
-			"lost: the first of two answers with its reasoning between <think> tags in the " +
+			"lost: the first of two assistant messages with its reasoning between <think> tags in the " +
 				"content: every engine"},
 		{"tags of its own that are looked for and not split at", "{% for m in messages %}" +
 			"<|{{ m.role }}|>{% set c = m.content %}{% if '</thinking>' in c %}" +
 			"{{ '<thinking>' + c.split('</think>')[0] + '</thinking>' + c }}{% else %}" +
 			"{% if m.reasoning_content %}{{ '<thinking>' + m.reasoning_content + '</thinking>' }}" +
 			"{% endif %}{{ c }}{% endif %}<|end|>{% endfor %}",
-			"doubled: an answer with its reasoning between <thinking> tags in the content: " +
+			"doubled: an assistant message with its reasoning between <thinking> tags in the content: " +
 				"every engine"},
 		{"a cut after the closing tag that is too short", "{% for m in messages %}" +
 			"<|{{ m.role }}|>{% set c = m.content %}{% if '</think>' in c %}" +
 			"{{ c.split('</think')[-1] }}{% else %}{{ c }}{% endif %}<|end|>{% endfor %}",
-			"doubled: an answer with its reasoning between <think> tags in the content: " +
+			"doubled: an assistant message with its reasoning between <think> tags in the content: " +
 				"every engine"},
 		{"reasoning that ends with the start of a tag", "{% for m in messages %}" +
 			"<|{{ m.role }}|>{% set c = m.content %}{% set r = m.reasoning_content %}" +
 			"{% if '</think>' in c %}{% set r = c.split('/think>')[0].split('<think>')[-1] %}" +
 			"{% set c = c.split('</think>')[-1] %}{% endif %}{% if r %}" +
 			"<think>{{ r }}</think>{% endif %}{{ c }}<|end|>{% endfor %}",
-			"doubled: an answer with its reasoning between <think> tags in the content: " +
+			"doubled: an assistant message with its reasoning between <think> tags in the content: " +
 				"every engine"},
 		{"the required parameters of the whole call", "{% for t in tools or [] %}" +
 			"{% set p = t.function.parameters %}{% for name, v in p.properties.items() %}" +
