@@ -92,7 +92,7 @@ func TestBehindNote(t *testing.T) {
 		if r.Rule != "A013" || r.Status == rule.Passed {
 			continue
 		}
-		const want = "\nhidden by line 1, where such requests end in an error: seen with " +
+		const want = "\nline 1 stops such requests first: seen behind it, with " +
 			"message.role | caps replaced"
 		if r.Place.Line != 2 || !strings.Contains(r.Text, want) {
 			t.Errorf("line %d, %s", r.Place.Line, r.Text)

@@ -279,9 +279,9 @@ var faults = []fault{
 func TestOneCause(t *testing.T) {
 	const name, rest = `{{ call.function.name }}`, `{{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}`
 	for _, c := range []struct{ call, want, not string }{
-		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "an answer with call is not written as other answers are, and is read wrongly\na parser of this format reads another answer: ", ""},
-		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "an answer with call is not written as other answers are, and is read wrongly\na parser of this format reads another answer: ", ""},
-		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "an answer with call is not written as other answers are, and is read wrongly\nno parser can be made for it: ", "the template writes:"},
+		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "an assistant message with call is not written as other answers are, and is read wrongly\na parser of this format reads another answer: ", ""},
+		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "an assistant message with call is not written as other answers are, and is read wrongly\na parser of this format reads another answer: ", ""},
+		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "an assistant message with call is not written as other answers are, and is read wrongly\nno parser can be made for it: ", "the template writes:"},
 	} {
 		got, findings := broken(t,
 			subject.New("test.jinja", strings.Replace(chat, jsonCall, c.call, 1)), check.Options{})
@@ -587,8 +587,8 @@ func TestInjection(t *testing.T) {
 		"{% if add_generation_prompt %}assistant: {% endif %}"
 	for text, want := range map[string][]string{
 		chat: {"of 7 markers of messages reach", "within: a user's text, a system message, ",
-			"a tool's result", "with the prompt of two messages to the byte: \"<|", "segments stop it: "},
-		plain: {"within: a user's text, a system message, an answer in the history",
+			"a tool message", "with the prompt of two messages to the byte: \"<|", "segments stop it: "},
+		plain: {"within: a user's text, a system message, an assistant message in the history",
 			`to the byte: "\n\nuser: "`, "segments stop it where the vocabulary has its markers"},
 		strings.ReplaceAll(chat, "message.content }}",
 			"message.content | replace('<', '(') }}"): nil,

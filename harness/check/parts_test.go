@@ -38,7 +38,7 @@ func TestParts(t *testing.T) {
 			"a part of the type image_url is lost, though video_url is known"},
 		"the first question": {"{% elif part.type == 'image' and loop.length > 0 and " +
 			"ns.n == 0 and m == messages[0] %}<image>",
-			`of three images in two questions the prompt has 1: "<image>"`},
+			`of three images in two user messages 1 are written: "<image>"`},
 		"an alias that opens a list": {"{% endif %}{% if part.type in ('image', 'image_url') " +
 			"%}<|user|>{% endif %}{% if part.type == 'image' %}<image>",
 			`for image_url only what other prompts have without one: "<|user|>"`},
@@ -50,7 +50,7 @@ func TestParts(t *testing.T) {
 		// as a model takes them that looks at all pictures before it reads
 		"all at the beginning": {"{% endif %}{% endfor %}{% for part in [] %}{% if true %}", ""},
 		"the first at the beginning": {"{% elif part.type == 'image' and not loop.first %}<image>",
-			`of two images in the second question one stands before what is said earlier: "<image>"`},
+			`of two images in the second user message one stands before what is said earlier: "<image>"`},
 	} {
 		text := strings.Replace(template, "PARTS", test.parts, 1)
 		if _, ok := strings.CutSuffix(name, " at the beginning"); ok {

@@ -35,10 +35,10 @@ func TestWeight(t *testing.T) {
 			"A066", "error a call ends in an error"},
 		{"the list of the request grows", tools + `{% set _ = messages.append(messages[0]) %}` +
 			turns + end, "A009", "error the request"},
-		{"a thought goes from the history", turns + end, "A020", "note after an answer with reasoning"},
+		{"a thought goes from the history", turns + end, "A020", "note after an assistant message with reasoning"},
 		{"an answer goes from the history", `{%- for message in messages %}<|{{ message.role }}|>` +
 			`{{ message.content if loop.last or message.role == 'user' else 'Said.' }}` + end,
-			"A020", "warning after an answer,"},
+			"A020", "warning after an assistant message,"},
 		{"a switch in instructions", turns + `{% if message.role == 'system' and '/quiet' in ` +
 			`message.content %}Say little.{% endif %}` + end, "A077", "note the word"},
 		{"a switch in anybody's words", turns + `{% if '/quiet' in (message.content or '') %}` +

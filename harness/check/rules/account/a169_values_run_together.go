@@ -4,7 +4,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/account"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // ValuesRunTogether is the rule A169: a value of a call, a tool or a document runs into the next
@@ -31,9 +30,7 @@ func findValuesRunTogether(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			seen[at.Off()] = true
-			find(at, "%s runs into %s, with nothing between them\nthe model sees: %s\n"+
-				"request: %s", j.Before, j.After,
-				report.Quote(e.Seen.String, j.Right.From), e.Name)
+			find(at, "%s runs into %s, with nothing between them", j.Before, j.After)
 		}
 	}
 }

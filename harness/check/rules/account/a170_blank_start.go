@@ -4,7 +4,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/account"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // BlankStart is the rule A170: the prompt begins with white space before its first marker.
@@ -29,6 +28,5 @@ func findBlankStart(s *probe.Subject, find probe.Finder) {
 	if b.Some {
 		which = "a prompt begins"
 	}
-	find(b.In.At(0), "%s with %q before its first marker\nthe model sees: %s\nrequest: %s",
-		which, b.Text, report.Quote(b.In.Seen.String, 0), b.In.Name)
+	find(b.In.At(0), "%s with %q before its first marker", which, b.Text)
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/account"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // StartMissing is the rule A171: the marker with which prompts begin is missing for some requests.
@@ -25,7 +24,6 @@ func findStartMissing(s *probe.Subject, find probe.Finder) {
 	if !ok || s.Fires("A125") {
 		return
 	}
-	find(b.In.At(0), "a prompt does not begin with %[2]s, as other prompts do\nthe model "+
-		"sees: %[4]s\nrequest: %[1]s\nother request: %[3]s",
-		b.In.Name, b.Marker, b.With.Name, report.Quote(b.In.Seen.String, 0))
+	find(b.In.At(0), "a prompt does not begin with %s, as other prompts do\nother request: %s",
+		b.Marker, b.With.Name)
 }

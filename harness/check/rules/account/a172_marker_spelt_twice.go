@@ -4,7 +4,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/account"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // MarkerSpeltTwice is the rule A172: a marker has two spellings that look alike.
@@ -21,7 +20,6 @@ var MarkerSpeltTwice = &probe.Rule{
 
 func findMarkerSpeltTwice(s *probe.Subject, find probe.Finder) {
 	if m, ok := account.Twins(account.Entries.Of(s)); ok {
-		find(m.In.At(m.Off), "%s is %s elsewhere: %s\nrequest: %s", m.Rare, m.Usual,
-			report.Quote(m.In.Seen.String, m.Off), m.In.Name)
+		find(m.In.At(m.Off), "%s is %s elsewhere", m.Rare, m.Usual)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/account"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // IndentationPrinted is the rule A173: the indentation of a line of the template stands between
@@ -22,7 +21,6 @@ var IndentationPrinted = &probe.Rule{
 
 func findIndentationPrinted(s *probe.Subject, find probe.Finder) {
 	if i, ok := account.Indented(account.Entries.Of(s)); ok {
-		find(i.In.At(i.Off), "the indentation of the template is printed between turns: "+
-			"%s\nrequest: %s", report.Quote(i.In.Seen.String, i.Off), i.In.Name)
+		find(i.In.At(i.Off), "the indentation of the template is printed between turns")
 	}
 }

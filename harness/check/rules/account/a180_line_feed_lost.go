@@ -25,15 +25,14 @@ var LineFeedLost = &probe.Rule{
 func findLineFeedLost(s *probe.Subject, find probe.Finder) {
 	seen := map[int]bool{}
 	for _, o := range boundary.Outliers.Of(s) {
-		at := probe.WrittenAt(o.In.Seen, o.Right.From).Shown(o.In.In)
+		at := s.Rendered(o.In.Seen.String, o.In.In).Seen(o.In.Seen, o.Right.From)
 		if seen[at.Off()] || o.Fed() {
 			continue
 		}
 		seen[at.Off()] = true
 		left, right, elsewhere := o.Words()
-		find(at, "no line feed stands between %s and %s, as one does %s\nthe model sees: %s\n"+
-			"elsewhere: %s\nrequest: %s", left, right, elsewhere,
-			report.Quote(o.In.Seen.String, o.Right.From),
-			report.Quote(o.Like.In.Seen.String, o.Like.Right.From), o.In.Name)
+		find(at, "no line feed stands between %s and %s, as one does %s\nelsewhere: %s\n"+
+			"harm: the tokens here are others than there", left, right, elsewhere,
+			report.Quote(o.Like.In.Seen.String, o.Like.Right.From))
 	}
 }

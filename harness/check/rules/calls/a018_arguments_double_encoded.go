@@ -22,7 +22,7 @@ var ArgumentsDoubleEncoded = &probe.Rule{
 func checkStringArguments(s *probe.Subject, find probe.Finder) {
 	prompt, err := s.WithArguments(sample.ArgumentsText)
 	if quoted := `\"city\"`; err == nil && prompt.Has(quoted) {
-		find(prompt.Of(quoted), "a call's arguments that come as JSON text are encoded a "+
-			"second time\nthe model sees: %s", prompt.Quote(quoted))
+		find(prompt.Of(quoted), "a tool call's arguments that come as JSON text are encoded a "+
+			"second time")
 	}
 }

@@ -20,6 +20,9 @@ var CallDropped = &probe.Rule{
 	Find:       probe.IfReplays(checkCalls),
 }
 
+// parallel says who sends such messages.
+const parallel = "\nsent by: agents that call tools in parallel\ncure: loop over message.tool_calls"
+
 func checkCalls(s *probe.Subject, find probe.Finder) {
 	turn := sample.CallTurnOf
 	with := func(calls ...ordered.Value) (probe.Rendering, error) {
@@ -38,7 +41,7 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 		return // it is no matter of how many there are
 	}
 	if err != nil {
-		find(probe.Nowhere.Shown(prompt.In), "an answer with two calls is refused: %w", err)
+		find(probe.Nowhere.Shown(prompt.In), "an assistant message with two tool_calls is refused: %w", err)
 		return
 	}
 	// A name may be written changed: a call is missing if the prompt is the same without it.
@@ -54,9 +57,10 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 	}
 	switch len(gone) {
 	case 1:
-		find(prompt.Near(gone[0]), "with two calls in one answer, the call of %s does not reach "+
-			"the prompt", gone[0])
+		find(prompt.Near(gone[0]), "of two tool_calls in one assistant message that of %s does not reach "+
+			"the prompt%s", gone[0], parallel)
 	case 2:
-		find(prompt.Near(gone[0]), "with two calls in one answer, neither reaches the prompt")
+		find(prompt.Near(gone[0]), "of two tool_calls in one assistant message neither reaches the "+
+			"prompt%s", parallel)
 	}
 }

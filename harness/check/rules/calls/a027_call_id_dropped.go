@@ -29,13 +29,13 @@ func checkIDs(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if !prompt.Has("callid001") {
-		probe.Weigh(find, rule.Note)(prompt.Near("callid001"), "the ids of calls are written "+
-			"neither with the call nor with its result")
+		probe.Weigh(find, rule.Note)(prompt.Near("callid001"), "the ids of tool_calls are written "+
+			"neither with the call nor with its tool message")
 		return
 	}
 	other, err := ask("callid009") // to tell its id from the call's
 	if err == nil && other.Has("callid009") && !other.Has("callid001") {
-		find(prompt.Of("callid001"), "the result names the id of its call, and the call is "+
-			"written without it\nthe model sees: %s", prompt.Quote("callid001"))
+		find(prompt.Of("callid001"), "the tool message names the id of its call, and the call is "+
+			"written without it")
 	}
 }

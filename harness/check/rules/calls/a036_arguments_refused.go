@@ -26,23 +26,16 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 	if asString != nil && asObject != nil {
 		probe.Unjudged(find, asObject)
 	}
-	var parse, others []view.View
-	for _, v := range view.Views() {
-		if v.ParsesArguments {
-			parse = append(parse, v)
-		} else {
-			others = append(others, v)
-		}
-	}
+	parse, others := view.ByArguments()
 	// A refusal in the template's own words is a constraint that it documents.
 	if asString != nil && asObject == nil && !probe.Worded(asString) {
-		find(probe.Nowhere.Shown(text.In), "a call whose arguments come as JSON text, as "+
+		find(probe.Nowhere.Shown(text.In), "a tool call whose arguments come as JSON text, as "+
 			"OpenAI's API sends them, is refused: %w\nwho: %s (%s parse them first)", asString,
 			view.Names(others), view.Names(parse))
 	}
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {
-		probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(object.In), "a call whose arguments come as "+
-			"an object is refused: %w\n%s give them so: every request with a call in its history "+
-			"fails there", asObject, view.Names(parse))
+		probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(object.In), "a tool call whose arguments come as "+
+			"an object is refused: %w\nwho: %s, for every request with tool_calls in its history\n"+
+			"cure: {{ arguments if arguments is string else arguments | tojson }}", asObject, view.Names(parse))
 	}
 }

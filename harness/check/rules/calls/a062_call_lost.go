@@ -49,7 +49,7 @@ func checkCallsWritten(s *probe.Subject, find probe.Finder) {
 		return // A003 is about it, or A066
 	}
 	if r, changed, err := writes("Get-Rain_V2", "Town-Name"); err == nil && changed != "" {
-		find(r.Near("CITYNEEDLE"), "of a call %s is changed\nthe model sees: %s",
+		find(r.Near("CITYNEEDLE"), "of a tool call %s is changed\nthe model sees: %s",
 			changed, r.Quote("CITYNEEDLE"))
 	}
 }

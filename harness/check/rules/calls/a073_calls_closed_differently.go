@@ -51,7 +51,7 @@ func checkCallsClosed(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	g := some[false]
-	find(g.In.At(len(g.In.Text)-1), "a single call ends with %s, several calls end with %s\n"+
+	find(g.In.At(len(g.In.Text)-1), "a single tool call ends with %s, several calls end with %s\n"+
 		"requests: %s; %s", probe.JSON(one), probe.JSON(several), some[true].In.Name,
 		g.In.Name)
 }

@@ -31,8 +31,8 @@ func checkEscapedCalls(s *probe.Subject, find probe.Finder) {
 	}
 	for _, entity := range []string{"&#34;", "&#39;"} {
 		if asObject.Has(entity) && probe.Judged(find, err1) && !asString.Has(entity) {
-			find(asObject.Of(entity), "quotes in a call's arguments become HTML entities "+
-				"where these come as an object\nthe model sees: %s", asObject.Quote(entity))
+			find(asObject.Of(entity), "quotes in a tool call's arguments become HTML entities "+
+				"where these come as an object")
 			return
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
-	"github.com/goassay/assay/harness/report"
 )
 
 // CallsJoined is the rule A086: the calls of a message are not joined as a model could write them.
@@ -43,15 +42,14 @@ func checkJoined(s *probe.Subject, find probe.Finder) {
 	own := t.Own()
 	first, second := own[at[0]+len("CITYONE"):at[1]], own[at[1]+len("CITYTWO"):at[2]]
 	if first != second {
-		find(t.At(at[1]), "the first two calls are joined by %s, the next two by %s\nthe "+
-			"model sees: %s",
-			probe.JSON(shownOwn(first)), probe.JSON(shownOwn(second)), report.Quote(t.Text, at[1]))
+		find(t.At(at[1]), "the first two calls are joined by %s, the next two by %s",
+			probe.JSON(shownOwn(first)), probe.JSON(shownOwn(second)))
 		return
 	}
 	rest := strings.TrimLeft(first, "\x00")
 	if i := strings.IndexByte(rest, 0); i > 0 && strings.IndexByte(")}", rest[i-1]) >= 0 {
 		find(t.At(at[1]-len(rest)+i), "a call begins right after the bracket that ends the "+
-			"one before\nthe model sees: %s", report.Quote(t.Text, at[1]))
+			"one before")
 		return
 	}
 	checkArray(s, find, t, at)
@@ -76,9 +74,8 @@ func checkBefore(s *probe.Subject, find probe.Finder, t *prompts.Prompt, first i
 	}
 	if end, ok := strings.CutSuffix(between, opener); ok && end != "" &&
 		strings.TrimRight(end, " \n") == end {
-		find(t.At(start+len(header)), "%s is written before the first call and before no "+
-			"later one\nthe model sees: %s",
-			probe.JSON(before[:len(before)-len(opener)]), report.Quote(t.Text, start+len(header)))
+		find(t.At(start+len(header)), "%s is written before the first call and before no later "+
+			"one", probe.JSON(before[:len(before)-len(opener)]))
 	}
 }
 

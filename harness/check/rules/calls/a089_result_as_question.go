@@ -26,8 +26,6 @@ func checkResultRole(s *probe.Subject, find probe.Finder) {
 		true, true)
 	if probe.Judged(find, err1) && err2 == nil && result.Has("RESULTNEEDLE") &&
 		result.Text == question.Text {
-		find(result.Of("RESULTNEEDLE"), "a tool's result is written as if the user had said "+
-			"it\nthe model sees: %s",
-			result.Quote("RESULTNEEDLE"))
+		find(result.Of("RESULTNEEDLE"), "a tool message is written as if the user had said it")
 	}
 }

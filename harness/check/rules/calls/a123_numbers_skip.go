@@ -137,9 +137,8 @@ func checkCounted(s *probe.Subject, find probe.Finder) {
 			}
 			for j, n := range numbers[1:] {
 				if step := n - numbers[j]; step > 1 || step == 0 {
-					find(t.At(part.To-1), "%s are numbered %s\nthe model sees: %s",
-						[...]string{"calls",
-							"results"}[i], inRow(numbers), report.Quote(t.Text, part.To))
+					find(t.At(part.To-1), "%s are numbered %s", [...]string{"calls", "results"}[i],
+						inRow(numbers))
 					return
 				}
 			}
@@ -153,16 +152,15 @@ func checkCounted(s *probe.Subject, find probe.Finder) {
 			strings.Contains(t.Own()[end:], before) && numbered(t, end,
 			len(t.Text))[before] == nil {
 			at := end + strings.Index(t.Own()[end:], before)
-			find(t.At(at), "calls are numbered, and their results have no number\nthe model "+
+			find(t.At(at), "tool calls are numbered, and their tool messages have no number\nthe model "+
 				"sees: %s",
 				report.Quote(t.Text, at+len(before)))
 			return
 		}
 	}
 	if counted[0] && counted[1] && first[0] != first[1] {
-		find(t.At(last), "the first call has the number %d, and its result %d\nthe model "+
-			"sees: %s", first[0],
-			first[1], report.Quote(t.Text, last))
+		find(t.At(last), "the first tool call has the number %d, and its tool message %d", first[0],
+			first[1])
 	}
 }
 

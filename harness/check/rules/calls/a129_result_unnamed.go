@@ -14,7 +14,7 @@ import (
 // it, is refused, or its call's id or a word stands for the name.
 var ResultUnnamed = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A129", Name: "result-unnamed", Severity: rule.Warning, Harm: rule.Refused,
+		ID: "A129", Name: "result-unnamed", Severity: rule.Error, Harm: rule.Refused,
 		Short: "A tool's result without the function's name, as OpenAI's API has it, is refused, " +
 			"or its call's id or a word stands for the name.",
 		Damage: "Clients send the id of the call alone: the model reads the result of a function " +
@@ -38,11 +38,11 @@ func checkResultNamed(s *probe.Subject, find probe.Finder) {
 		_, after, called := strings.Cut(named.Text, "CITYNEEDLE")
 		switch {
 		case err != nil:
-			find(probe.Nowhere.Shown(without.In), "a tool's result without a name, as OpenAI's API "+
-				"sends it, is refused: %w", err)
+			find(probe.Nowhere.Shown(without.In), "a tool message without a name, as OpenAI's API "+
+				"sends it, is refused: %w\nsent by: every client of OpenAI's API that calls tools", err)
 		case !called || strings.Contains(after, "callid001"): // it tells which call it is of
 		case strings.HasPrefix(named.Text[at:], "get_weather"):
-			find(without.At(at), "a tool's result without a name does not get the name of "+
+			probe.Weigh(find, rule.Warning)(without.At(at), "a tool message without a name does not get the name of "+
 				"its call\n%s", report.Sides("named", named.Text, "without", without.Text))
 		}
 		return

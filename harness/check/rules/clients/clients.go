@@ -115,8 +115,8 @@ var remedies = []remedy{
 		message: joinedParts,
 	},
 	{
-		name:    "a second message of instructions",
-		instead: "with all instructions in one system message in first place",
+		name:    "a second system message",
+		instead: "with all of them in one system message in first place",
 		all:     oneSystem,
 	},
 	{
@@ -125,7 +125,7 @@ var remedies = []remedy{
 		all:     neighboursJoined,
 	},
 	{name: "several calls", instead: "with one call in a message", all: singleCalls},
-	{name: "a call's id", instead: "with ids of nine letters and digits", message: shortIDs},
+	{name: "a tool call's id", instead: "with ids of nine letters and digits", message: shortIDs},
 	{name: "no description", instead: "with an empty description", tool: withDescription},
 	{
 		name:    "a type that is no word",

@@ -22,6 +22,6 @@ var RendersNothing = &probe.Rule{
 // checkRenders reports the reason why the engine cannot compile a template that is valid Jinja.
 func checkRenders(s *probe.Subject, find probe.Finder) {
 	if s.Err != nil && syntax(s) == nil {
-		find(probe.Nowhere, "not even one question can be rendered: %w", s.Err)
+		find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
 	}
 }

@@ -111,8 +111,9 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 				return strings.ReplaceAll(prompt, strings.TrimSpace(word), "") == without
 			})
 		}
-		find(*first, "the word %q in a message with the role %s changes the "+
-			"rest of the prompt\n%s", word, role, report.Sides("with", with, "without", without))
+		find(*first, "%q in a %s message changes the rest of the prompt\n%s\n"+
+			"harm: whoever writes it, or a page that a tool reads, decides what the model sees",
+			word, role, report.Sides("with", with, "without", without))
 		return
 	}
 }

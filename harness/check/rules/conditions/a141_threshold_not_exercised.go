@@ -64,7 +64,7 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 			find = probe.Weigh(find, rule.Note)
 		}
 		find(probe.Offset(texts[0].Off),
-			"no request that was tried makes the template write this text: read what it is for\n"+
+			"no request that was tried makes the template write this text: see what it waits for\n"+
 				"the text: %s%s",
 			report.Quote(texts[0].Text, conditional.Lead),
 			conditional.Others(s, places))

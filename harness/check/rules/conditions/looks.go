@@ -13,7 +13,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/growth"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/sample"
-	"github.com/goassay/assay/harness/report"
 )
 
 // spot is a place of a conversation where a client may write any text.
@@ -40,16 +39,16 @@ const (
 
 var spotOf = [spots]spot{
 	ofSystem:    {name: "instructions", plain: "Please SYSTEMNEEDLE and so on"},
-	ofQuestion:  {name: "a question", plain: "Please USERNEEDLE and so on"},
-	ofAnswer:    {name: "an answer", plain: "Please ANSWERNEEDLE and so on"},
-	ofSecond:    {name: "a second question", plain: "Please SECONDNEEDLE and so on"},
+	ofQuestion:  {name: "a user message", plain: "Please USERNEEDLE and so on"},
+	ofAnswer:    {name: "an assistant message", plain: "Please ANSWERNEEDLE and so on"},
+	ofSecond:    {name: "a second user message", plain: "Please SECONDNEEDLE and so on"},
 	ofReasoning: {name: "reasoning", plain: "Please REASONNEEDLE and so on"},
 	ofArgument:  {name: "an argument", plain: "Please CITYNEEDLE and so on"},
-	ofResult:    {name: "a result", plain: "Please RESULTNEEDLE and so on"},
-	ofLast:      {name: "the last question", plain: "Please THIRDNEEDLE and so on"},
+	ofResult:    {name: "a tool message", plain: "Please RESULTNEEDLE and so on"},
+	ofLast:      {name: "the last user message", plain: "Please THIRDNEEDLE and so on"},
 	ofTool:      {name: "a tool's name", plain: "find_boat", most: 24},
 	ofKey:       {name: "an argument's name", plain: "harbour", most: 24},
-	ofID:        {name: "a call's id", plain: "callid001", most: 9},
+	ofID:        {name: "a tool call's id", plain: "callid001", most: 9},
 }
 
 // talkOf is the conversation with texts in its spots.
@@ -172,9 +171,8 @@ func findLooks(s *probe.Subject, find probe.Finder) bool {
 		return 0, false
 	}
 	tell := func(o chattemplate.Observation, off int, with string) {
-		find(probe.WrittenAt(o, off),
-			"with %s, the template adds text that it does not add otherwise\nthe model sees: "+
-				"%s", with, report.Quote(o.String, off))
+		find(probe.WrittenAt(o, off), "with %s, the template adds text that it does not add "+
+			"otherwise", with)
 	}
 	for _, l := range looks() {
 		r, texts := l.Request, l.texts

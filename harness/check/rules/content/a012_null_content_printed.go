@@ -5,6 +5,7 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/check/view"
 )
 
 // NullContentPrinted is the rule A012: content that is null beside a call is printed as a word, or
@@ -38,7 +39,7 @@ func checkNull(s *probe.Subject, find probe.Finder) {
 	}
 	prompt, err := s.Raw(sample.Talk(sample.User, null(call), follows), true)
 	if err == nil {
-		findNull(s, find, "null content beside a call", prompt, empty)
+		findNull(s, find, "null content beside tool_calls", prompt, empty)
 		return
 	}
 	// A template may write calls only where content is null, and refuse the form of their arguments
@@ -46,7 +47,8 @@ func checkNull(s *probe.Subject, find probe.Finder) {
 	if _, again := s.Raw(sample.Talk(sample.User, null(sample.CallTurnWith(sample.ArgumentsText)),
 		follows),
 		true); again != nil {
-		find(probe.Nowhere.Shown(prompt.In), "a call whose content is null, as clients send it, "+
-			"ends the request in an error: %w", err)
+		find(probe.Nowhere.Shown(prompt.In), "an assistant message with tool_calls and null content "+
+			"ends the request in an error: %w%s", err, view.Hurt(prompt.Program, prompt.In,
+			func(_ string, err error) bool { return err != nil }))
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
 )
 
 // TypedContentPrinted is the rule A030: content that comes as a list of parts is printed as a list.
@@ -25,11 +27,11 @@ var TypedContentPrinted = &probe.Rule{
 // checkTyped tries a message of each role in parts. Where parts of a question are neither printed
 // nor known, engines make one text of them.
 func checkTyped(s *probe.Subject, find probe.Finder) {
-	all := []inParts{{"a question", "USERNEEDLE", sample.Talk(sample.UserInParts)},
+	all := []inParts{{"a user message", "USERNEEDLE", sample.Talk(sample.UserInParts)},
 		{"a system message", "SYSTEMNEEDLE", sample.Talk(sample.InParts(sample.System), sample.User)},
-		{"an answer", "ANSWERNEEDLE", sample.Talk(sample.User, sample.InParts(sample.Answer),
+		{"an assistant message", "ANSWERNEEDLE", sample.Talk(sample.User, sample.InParts(sample.Answer),
 			sample.LaterUser)},
-		{"a result", "RESULTNEEDLE", sample.Talk(sample.User, sample.CallTurn,
+		{"a tool message", "RESULTNEEDLE", sample.Talk(sample.User, sample.CallTurn,
 			sample.InParts(sample.Result))}}
 	if _, printed := listPrinted(s, all[0]); !printed && !s.Template.Caps().TypedContent {
 		return
@@ -57,17 +59,31 @@ func checkListPrinted(s *probe.Subject, find probe.Finder, all ...inParts) bool 
 		case !ok:
 		case text == "":
 			first, needle = prompt, c.needle
-			text = "the model sees: " + prompt.Quote(c.needle)
+			text = "\n"
 		default:
-			text += "\nthe same: the parts of " + c.of
+			text += "the same: the parts of " + c.of + "\n"
 		}
 	}
 	if text == "" {
 		return false
 	}
-	find(first.Of(needle), "content that comes as a list of parts is printed as a list, not as its "+
-		"text\n%s", text)
+	served := first.In // as clients send it that do not write parts
+	served.Messages = sent.Joined(served.Messages)
+	who := view.Hurt(first.Program, served, hasList)
+	if who != "" {
+		find = probe.Weigh(find, rule.Error)
+		who += ", which make parts of all content for this template"
+	} else {
+		who = view.Hurt(first.Program, first.In, hasList) + ", for clients that send parts"
+	}
+	find(first.Made(strings.Index(first.Text, needle)), "content that comes as a list of parts is "+
+		"printed as a list, not as its text%s%s", text, strings.TrimPrefix(who, "\n"))
 	return true
+}
+
+// hasList reports whether a list of parts is printed in a prompt.
+func hasList(prompt string, _ error) bool {
+	return strings.Contains(prompt, "[{'type': 'text'") || strings.Contains(prompt, `[{"type": "text"`)
 }
 
 // listPrinted returns the prompt of a conversation, where its list of parts is printed as a list.

@@ -38,5 +38,5 @@ func checkNullAnswer(s *probe.Subject, find probe.Finder) {
 		if !told[at.Off()] {
 			find(at, format, args...)
 		}
-	}, "null content of an answer", prompt, empty)
+	}, "null content of an assistant message", prompt, empty)
 }

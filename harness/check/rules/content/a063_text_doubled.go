@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // TextDoubled is the rule A063: the text of a message, or a tool, is in the prompt twice.
@@ -28,7 +27,7 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 		for _, l := range t.Leaves() {
 			if from, to, ok := named(t, l); ok && strings.Count(t.Text[from:to], l.Text) > 1 {
 				at := from + strings.LastIndex(t.Text[from:to], l.Text)
-				t.Show(s, find, at, "the id of a result is written twice")
+				t.Show(s, find, at, "the id of a tool message is written twice")
 				return
 			}
 			// the whole tool
@@ -44,8 +43,7 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 			t = t.Smallest(s, twice)
 			at := strings.LastIndex(t.Text, l.Text)
 			find(t.Cause(t.At(at), func(p string) bool { return strings.Count(p, l.Text) == 1 }),
-				"%s is written %d times in the prompt\nthe model sees: %s\nrequest: %s", what,
-				strings.Count(t.Text, l.Text), report.Quote(t.Text, at), t.Name)
+				"%s is written %d times in the prompt", what, strings.Count(t.Text, l.Text))
 			return
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // RoleChanged is the rule A065: in some conversations a message stands under the header of another
@@ -55,11 +54,9 @@ func checkRolesKept(s *probe.Subject, find probe.Finder) {
 	for _, kind := range changed.Kinds {
 		g := changed.Gaps[kind][0]
 		_, at := g.Of(f.Headers[other[g.After]])
-		find(g.In.At(at), "after %s, %s is written under the header of %s\nthe model sees: "+
-			"%s\nit should begin with: %s\nrequest: %s",
-			probe.Article(kind.String()), probe.Article(g.After.String()),
-			probe.Article(other[g.After].String()), report.Quote(g.In.Text, at),
-			probe.JSON(f.Headers[g.After]), g.In.Name)
+		find(g.In.At(at), "after %s, %s is written under the header of %s\nit should begin with: "+
+			"%s", probe.Article(kind.String()), probe.Article(g.After.String()),
+			probe.Article(other[g.After].String()), probe.JSON(f.Headers[g.After]))
 	}
 	if len(changed.Kinds) == 0 {
 		checkLaterSystem(s, find)
@@ -95,8 +92,8 @@ func checkLaterSystem(s *probe.Subject, find probe.Finder) {
 	asked, user, ok3 := roleBefore(t, "SECONDNEEDLE")
 	if ok2 && ok3 && later == asked && is == user && (first != later && first != "" && is == "" ||
 		first == later && as != is && is != "" && word.MatchString(as)) {
-		find(t.Near("LATERNEEDLE"), "a system message after an answer is written under the "+
-			"header of a question, %q, and one at the start under %q\nthe model sees: %s",
+		find(t.Near("LATERNEEDLE"), "a system message after an assistant message is written under the "+
+			"header of a user message, %q, and one at the start under %q\nthe model sees: %s",
 			later+is, first, t.Quote("LATERNEEDLE"))
 	}
 }

@@ -42,9 +42,9 @@ func checkChanged(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			seen[of] = true
-			find(t.At(at), "%s is changed\nsent: %s\nthe model sees: %s\nrequest: %s",
+			find(t.At(at), "%s is changed\nsent: %s\nthe model sees: %s",
 				losses.SubjectOf(losses.Lost{Leaf: l, In: t}, nil), probe.JSON(l.Text),
-				probe.JSON(t.Seen.From(l.Path)), t.Name)
+				probe.JSON(t.Seen.From(l.Path)))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/check/view"
 )
 
 // ContentFormDropped is the rule A085: content reaches the prompt in one of its two forms, text or
@@ -45,7 +46,7 @@ func checkForms(s *probe.Subject, find probe.Finder) {
 	for i := range forms {
 		if n := strings.Count(prompts[i].Text, "USERNEEDLE"); n > 1 &&
 			strings.Count(prompts[1-i].Text, "USERNEEDLE") == 1 {
-			find(prompts[i].Near("USERNEEDLE"), "a question whose content comes as %s is "+
+			find(prompts[i].Near("USERNEEDLE"), "a user message whose content comes as %s is "+
 				"written %d times, and once as %s", forms[i].name, n, forms[1-i].name)
 		}
 		if !arrives[i] && arrives[1-i] {
@@ -54,7 +55,7 @@ func checkForms(s *probe.Subject, find probe.Finder) {
 				find = probe.Weigh(find, rule.Note)
 			}
 			find(prompts[i].Near("USERNEEDLE"),
-				"a question whose content comes as %s is lost without an error; as %s it is "+
+				"a user message whose content comes as %s is lost without an error; as %s it is "+
 					"kept", forms[i].name, forms[1-i].name)
 		}
 	}
@@ -86,11 +87,12 @@ func argumentForms(s *probe.Subject, find probe.Finder) {
 		}
 		prompts[i] = p
 	}
-	for i := range forms {
+	parsed, asText := view.ByArguments()
+	for i, hurt := range [...][]view.View{parsed, asText} {
 		if !prompts[i].Has("CITYNEEDLE") && prompts[1-i].Has("CITYNEEDLE") {
 			find(prompts[i].Near("CITYNEEDLE"),
-				"a call's arguments that come as %s are lost without an error; as %s they "+
-					"are kept", forms[i].name, forms[1-i].name)
+				"a tool call's arguments that come as %s are lost without an error; as %s they "+
+					"are kept\nwho: %s", forms[i].name, forms[1-i].name, view.Names(hurt))
 		}
 	}
 }

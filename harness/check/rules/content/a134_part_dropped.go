@@ -46,8 +46,9 @@ func checkResult(s *probe.Subject, find probe.Finder) {
 	shown, err3 := told(said(sample.User), said(sample.Result, picture))
 	if err1 == nil && err2 == nil && err3 == nil && plain.Has("USERNEEDLE") &&
 		plain.Has("RESULTNEEDLE") && asked.Text != plain.Text && shown.Text == plain.Text {
-		find(shown.Of("RESULTNEEDLE"), "the picture in a tool's result is not written, though "+
-			"one in a question is\nthe model sees: %s", shown.Quote("RESULTNEEDLE"))
+		find(shown.Made(strings.Index(shown.Text, "RESULTNEEDLE")), "an image in a tool message "+
+			"is not written, though one in a user message is\nsent by: agents whose tools return "+
+			"screenshots")
 	}
 }
 
@@ -159,8 +160,9 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 		case !ok:
 			continue
 		case mark == "" && sent != "":
-			find(prompt.Near("USERNEEDLE"), "a part of the type %s is lost, though %s is known: "+
-				"engines make the first of the second", sort, client)
+			probe.Weigh(find, rule.Error)(prompt.Near("USERNEEDLE"), "vLLM rewrites %s to the type "+
+				"%s, which the template does not know: the %[2]s vanishes\nsent by: every client "+
+				"with an %[2]s\ncure: {%% if part.type in ['%[2]s', '%[1]s'] %%}", client, sort)
 		case mark != "" && both:
 			find(prompt.At(strings.Index(prompt.Text, mark)), "the template writes the same "+
 				"for %s as for %s: %q", sort, other, mark)
@@ -231,11 +233,11 @@ func (m marks) everywhere(find probe.Finder, kind, mark string) {
 		n                int
 		messages         []ordered.Value
 	}{
-		{"of three %ss in two questions", "", "SECONDNEEDLE", 3, sample.Talk(
+		{"of three %ss in two user messages", "", "SECONDNEEDLE", 3, sample.Talk(
 			say(sample.User, part), sample.Answer, say(sample.LaterUser, part, part))},
-		{"of two %ss in the second question", "ANSWERNEEDLE", "SECONDNEEDLE", 2, sample.Talk(
+		{"of two %ss in the second user message", "ANSWERNEEDLE", "SECONDNEEDLE", 2, sample.Talk(
 			sample.User, sample.Answer, say(sample.LaterUser, part, part))},
-		{"of two %ss in a tool's result", "USERNEEDLE", "RESULTNEEDLE", 2, sample.Talk(
+		{"of two %ss in a tool message", "USERNEEDLE", "RESULTNEEDLE", 2, sample.Talk(
 			sample.User, sample.CallTurn, say(sample.Result, part, part))},
 	} {
 		prompt, err := m.s.Raw(c.messages, c.in == "RESULTNEEDLE")
@@ -245,7 +247,7 @@ func (m marks) everywhere(find probe.Finder, kind, mark string) {
 		case err != nil || !prompt.Has(c.in) || !prompt.Has(cmp.Or(c.before, c.in)) ||
 			c.in == "RESULTNEEDLE" && n == 0: // other rules are about it
 		case n != c.n:
-			find(prompt.Near(c.in), c.what+" the prompt has %d: %q", kind, n, one)
+			find(prompt.Near(c.in), c.what+" %d are written: %q", kind, n, one)
 			return
 		case strings.Index(text, one) < before && strings.LastIndex(text, one) > before:
 			// a model that takes all parts before all text has them there together

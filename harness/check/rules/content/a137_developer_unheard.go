@@ -48,8 +48,9 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 	before, _, there := strings.Cut(p.Text, "SYSTEMNEEDLE")
 	if !there {
 		find(p.Near("SYSTEMNEEDLE"), "a message with the role developer does not reach the "+
-			"prompt, and no error is raised\nhelp: write it as a system message, "+
-			"{%% if message.role in ['system', 'developer'] %%}, or raise an exception")
+			"prompt, and no error is raised\nsent by: clients of OpenAI's newer models, in place "+
+			"of a system message\ncure: {%% if message.role in ['system', 'developer'] %%}, or "+
+			"raise an exception")
 		return
 	}
 	alike := p.Text == system.Text // as a system message
@@ -59,13 +60,11 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 	}
 	switch at := strings.LastIndex(before, q.Opener); {
 	case at < 0 || strings.Contains(before[at:], q.Closer):
-		find(p.Of("SYSTEMNEEDLE"),
-			"a message with the role developer has no header; others begin with %s\nthe "+
-				"model sees: %s", probe.JSON(q.Opener), p.Quote("SYSTEMNEEDLE"))
+		find(p.Of("SYSTEMNEEDLE"), "a message with the role developer has no header; others "+
+			"begin with %s", probe.JSON(q.Opener))
 	case len(q.Nameless()) == 0 &&
 		!strings.ContainsFunc(before[at+len(q.Opener):], unicode.IsLetter):
-		find(p.Of("SYSTEMNEEDLE"), "the header of a message with the role developer names no "+
-			"role\nthe model sees: %s", p.Quote("SYSTEMNEEDLE"))
+		find(p.Of("SYSTEMNEEDLE"), "the header of a message with the role developer names no role")
 	}
 }
 
@@ -78,7 +77,6 @@ func checkBesideTools(s *probe.Subject, find probe.Finder, told ordered.Value, a
 		return false
 	}
 	find(p.Of("SYSTEMNEEDLE"), "a message with the role developer is written as a system message "+
-		"with tools or without any, and not in both\nthe model sees with tools: %s",
-		p.Quote("SYSTEMNEEDLE"))
+		"with tools or without any, and not in both")
 	return true
 }

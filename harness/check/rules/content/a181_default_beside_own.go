@@ -51,9 +51,8 @@ func findDefaultBesideOwn(s *probe.Subject, find probe.Finder) {
 			at = told + m.To
 		}
 	}
-	find(with.At(at), "the template's own instructions follow those of the client, and a chat "+
-		"without instructions has none\nthe model sees: %s\nwithout: %s",
-		report.Quote(with.Text, at), report.Quote(without.Text, alone))
+	find(with.At(at), "the template's own system text follows the client's system message, and a "+
+		"chat without a system message has none\nwithout: %s", report.Quote(without.Text, alone))
 }
 
 // wordsIn is how many words a text has beside its markers.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -13,8 +14,11 @@ func findNull(s *probe.Subject, find probe.Finder, what string, prompt, empty pr
 	for _, word := range []string{"None", "null"} {
 		if strings.Count(prompt.Text, word) > strings.Count(empty.Text, word) {
 			at := report.Parting(prompt.Text, empty.Text)
-			find(prompt.At(at), "%s is printed as a word\nthe model sees: %s",
-				what, report.Quote(prompt.Text, at))
+			find(prompt.Made(at), "%s is printed as the word %s%s", what, word,
+				view.Hurt(prompt.Program, prompt.In,
+					func(text string, _ error) bool {
+						return strings.Count(text, word) > strings.Count(empty.Text, word)
+					}))
 			return
 		}
 	}

@@ -41,8 +41,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		before := strings.TrimSuffix(prompt.Text[:min(m.Off, len(prompt.Text))], m.Header)
 		if err == nil && !(s.Fires("A059") && // which is about headers that are missing after it
 			strings.HasSuffix(strings.TrimSpace(before), f.Closer)) {
-			find(prompt.At(m.Off-1), "after a tool's result the generation prompt writes %s, which "+
-				"no answer to a result has in the history: %s", probe.JSON(m.Header),
+			find(prompt.At(m.Off-1), "after a tool message the generation prompt writes %s, which "+
+				"no assistant message after a tool message has in the history: %s", probe.JSON(m.Header),
 				report.Quote(prompt.Text, m.Off))
 		}
 	}
@@ -84,8 +84,14 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 					s.Template.Analysis().Format.Reasoning.Close.Text)) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
-			find(written.At(at), "the end of the prompt is not how answers begin in the history "+
-				"(%s)\n%s", mode.Name, report.Sides("history", turn.Text, "prompt", prompt.Text))
+			if rest = strings.TrimSpace(rest); rest != "" && strings.HasSuffix(
+				strings.TrimSpace(turn.Text), rest) { // the model answers after the end
+				find = probe.Weigh(find, rule.Error)
+			}
+			find(written.At(at), "the generation prompt is not how assistant messages begin in the history "+
+				"(%s)\n%s\n"+
+				"harm: the model goes on from tokens after which no assistant message of the history "+
+				"stands", mode.Name, report.Sides("history", turn.Text, "prompt", prompt.Text))
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)
@@ -94,7 +100,7 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 				find = probe.Weigh(find, rule.Note) // the model writes the line feed itself
 			}
 			find(written.At(len(prompt.Text)-1), "the prompt stops before text that begins "+
-				"each answer in the history (%s)\n%s", mode.Name,
+				"each assistant message in the history (%s)\n%s", mode.Name,
 				report.Sides("history", turn.Text, "prompt", prompt.Text))
 		}
 	}

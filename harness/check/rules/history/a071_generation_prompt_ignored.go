@@ -75,21 +75,17 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 		switch {
 		case inverted:
 			find(not.At(len(not.Text)-1), "%s is written without add_generation_prompt, and "+
-				"not with it\nthe model sees: %s", probe.JSON(more),
-				report.Quote(not.Text, len(asked.Text)))
+				"not with it", probe.JSON(more))
 		case asked.Text == not.Text && opens && rest != "" && !shared:
-			find(asked.At(len(asked.Text)-1), "with add_generation_prompt, the prompt does "+
-				"not end with the assistant's header\nthe model sees: %s\nit should end "+
-				"with: %s", report.Quote(asked.Text, len(asked.Text)), probe.JSON(rest))
+			find(asked.At(len(asked.Text)-1), "with add_generation_prompt, the prompt does not "+
+				"end with the assistant's header\nit should end with: %s", probe.JSON(rest))
 		case asked.Text == not.Text && opens && others:
-			find(asked.At(len(asked.Text)-1), "the prompt ends with the assistant's header "+
-				"even without add_generation_prompt\nthe model sees: %s",
-				report.Quote(not.Text, len(not.Text)))
+			find(not.At(len(not.Text)-1), "the prompt ends with the assistant's header even "+
+				"without add_generation_prompt")
 		case asked.Text != not.Text && opens && rest == "" && others &&
 			strings.HasPrefix(end, strings.TrimSpace(tail)):
 			find(not.At(len(not.Text)-1), "add_generation_prompt works the wrong way: the "+
-				"assistant's header is there without it\nthe model sees: %s",
-				report.Quote(not.Text, len(not.Text)))
+				"assistant's header is there without it")
 		case strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
 			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || reason.Opened(s, tail) == ""):
 			at, history := headerOf(s, asked.At(len(asked.Text)-1))
@@ -160,15 +156,12 @@ func checkReasoningAsked(s *probe.Subject, find probe.Finder) {
 		switch {
 		case !closed:
 		case !alone && !strings.Contains(before, open):
-			find(asked.At(len(asked.Text)-1),
-				"the prompt ends by closing reasoning that nothing opens, unlike answers in "+
-					"the history\nthe model sees: %s",
-				report.Quote(asked.Text, len(asked.Text)-len(after)))
+			find(asked.At(len(asked.Text)-1), "the prompt ends by closing reasoning that nothing "+
+				"opens, unlike assistant messages in the history")
 			return
 		case after == "" && space != "" && !s.Fires("A173"):
-			find(asked.At(len(asked.Text)-1), "the prompt ends right after %s, which %s "+
-				"follows in the history\nthe model sees: %s", probe.JSON(end), probe.JSON(space),
-				report.Quote(asked.Text, len(asked.Text)))
+			find(asked.At(len(asked.Text)-1), "the prompt ends right after %s, which %s follows "+
+				"in the history", probe.JSON(end), probe.JSON(space))
 			return
 		}
 	}

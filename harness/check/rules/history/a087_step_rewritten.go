@@ -35,10 +35,10 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		generate bool
 	}
 	steps := []step{
-		{"a call", sample.Talk(sample.User, thinking), false},
-		{"the result of the call", sample.Talk(sample.User, thinking, sample.Result), true},
-		{"a second call", sample.Talk(sample.User, thinking, sample.Result, call2), false},
-		{"the result of the second call", sample.Talk(sample.User, thinking, sample.Result, call2,
+		{"a tool call", sample.Talk(sample.User, thinking), false},
+		{"the tool message", sample.Talk(sample.User, thinking, sample.Result), true},
+		{"a second tool call", sample.Talk(sample.User, thinking, sample.Result, call2), false},
+		{"the second tool message", sample.Talk(sample.User, thinking, sample.Result, call2,
 			sample.LaterResult), true},
 	}
 	var before *probe.Rendering

@@ -33,20 +33,20 @@ var refusable = [...]conversationOf{
 	{"a system message after the first", sample.Talk(chat.System("a"), sample.User, sample.Answer,
 		chat.System("b"), sample.LaterUser), false,
 		"Claude Code, and pydantic-ai with instructions that change"},
-	{"an assistant's message first", sample.Talk(sample.Answer, sample.User), false, ""},
+	{"an assistant message first", sample.Talk(sample.Answer, sample.User), false, ""},
 	{"two user messages in a row", sample.Talk(sample.User, sample.LaterUser), false,
 		"opencode and Codex, which send a request's context as a message of its own"},
-	{"a call without content", sample.Talk(sample.User, sample.CallTurn.Without("content"),
+	{"a tool call without content", sample.Talk(sample.User, sample.CallTurn.Without("content"),
 		sample.Result), true, ""},
 	{"an id that is not nine letters and digits", sample.Talk(sample.User,
 		sample.CallTurnOf(sample.Call.With("id", ordered.Str("call_0123-abc"))),
 		sample.Result.With("tool_call_id", ordered.Str("call_0123-abc"))), true, ""},
-	{"an answer after a tool's result", sample.Talk(sample.User, sample.CallTurn, sample.Result,
+	{"an assistant message after a tool message", sample.Talk(sample.User, sample.CallTurn, sample.Result,
 		sample.Answer, sample.LaterUser), true, "every client that calls tools"},
-	{"a call after a tool's result", sample.Talk(sample.User, sample.CallTurn, sample.Result,
+	{"a tool call after a tool message", sample.Talk(sample.User, sample.CallTurn, sample.Result,
 		sample.CallTurnOf(sample.LaterCall), sample.LaterResult), true,
 		"every client that calls tools"},
-	{"a user's message right after a tool's result", sample.Talk(sample.User, sample.CallTurn,
+	{"a user message right after a tool message", sample.Talk(sample.User, sample.CallTurn,
 		sample.Result,
 		sample.LaterUser), true, "Claude Code and opencode, where their user interrupts an agent"},
 }
@@ -56,26 +56,25 @@ func checkRoles(s *probe.Subject, find probe.Finder) {
 		if c.tools && !s.Supports(find, probe.ReplaysCalls) {
 			continue
 		}
-		err := c.try(s)
+		r, err := c.try(s)
 		switch {
 		case err == nil || !probe.Worded(err): // A066 has the others
 		case c.by != "":
-			probe.Weigh(find, rule.Warning)(probe.Nowhere,
+			probe.Weigh(find, rule.Warning)(probe.Nowhere.Shown(r.In),
 				"a request with %s is refused: %w\nsent by: %s", c.name, err, c.by)
 		default:
-			find(probe.Nowhere, "a request with %s is refused: %w", c.name, err)
+			find(probe.Nowhere.Shown(r.In), "a request with %s is refused: %w", c.name, err)
 		}
 	}
 }
 
 // try renders a conversation, with its ids as they come: other engines replace none.
-func (c *conversationOf) try(s *probe.Subject) error {
+func (c *conversationOf) try(s *probe.Subject) (probe.Rendering, error) {
 	asCame := s.Template.Caps()
 	asCame.IDs.Taken = format.IDs{}
 	r := chat.Request{Messages: c.messages}
 	if c.tools {
 		r.Tools = sample.Tools()
 	}
-	_, err := s.Render(asCame.Fit(r).Input)
-	return err
+	return s.Render(asCame.Fit(r).Input)
 }

@@ -37,6 +37,6 @@ func findCallCrashes(s *probe.Subject, find probe.Finder) {
 	}
 	o, _ := r.Observe() // the trace is there even where rendering fails
 	if _, looks := o.Trace.Reading("messages[1].tool_calls"); looks {
-		find(probe.Nowhere, "a call ends in an error: %w", err)
+		find(probe.Nowhere, "a tool call ends in an error: %w", err)
 	}
 }

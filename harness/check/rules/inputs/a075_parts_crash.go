@@ -9,7 +9,7 @@ import (
 // though in those of another it may come so.
 var PartsCrash = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A075", Name: "parts-crash", Severity: rule.Warning, Harm: rule.Crashed,
+		ID: "A075", Name: "parts-crash", Severity: rule.Error, Harm: rule.Crashed,
 		Short: "Content in parts ends in an error in the messages of one role, though in those " +
 			"of another it may come so.",
 		Damage: "Clients that send all content in parts fail with a system message, with a " +
@@ -22,7 +22,7 @@ var PartsCrash = &probe.Rule{
 func checkPartsCrash(s *probe.Subject, find probe.Finder) {
 	findCrashes(s, find, true)
 	if other, err := partsRefused(s); err != nil && other != "" {
-		find(probe.Nowhere, "a question whose content comes in parts ends in an error, "+
+		find(probe.Nowhere, "a user message whose content comes in parts ends in an error, "+
 			"though that of %s does not: %w", probe.Article(other), err)
 	}
 }

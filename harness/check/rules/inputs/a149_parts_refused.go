@@ -21,7 +21,7 @@ var PartsRefused = &probe.Rule{
 
 func checkPartsRefused(s *probe.Subject, find probe.Finder) {
 	if other, err := partsRefused(s); err != nil && other == "" {
-		find(probe.Nowhere, "a question whose content comes in parts ends the request in an "+
+		find(probe.Nowhere, "a user message whose content comes in parts ends the request in an "+
 			"error: %w", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation"
 )
 
@@ -110,8 +111,9 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		first = first.Smallest(s, func(p *prompts.Prompt) bool {
 			return causeOf(p.Err) == c && inParts(p) == parts
 		})
-		find(probe.Nowhere.Shown(first.In), "a request%s ends in an error: %w\nrequest: %s",
-			shape(first), first.Err, first.Name)
+		find(probe.Nowhere.Shown(first.In), "a request%s ends in an error: %w%s",
+			shape(first), first.Err, view.Hurt(first.Program, first.In,
+				func(_ string, err error) bool { return err != nil }))
 	}
 }
 
@@ -122,11 +124,11 @@ func findRoleCrashes(s *probe.Subject, find probe.Finder, known func(*source.Err
 		if has, _ := s.Template.Caps().Supports(probe.ReplaysCalls); c.tools && !has {
 			continue
 		}
-		err := c.try(s)
+		r, err := c.try(s)
 		if at := (*source.Error)(nil); !errors.As(err, &at) || probe.Worded(err) || known(at) {
 			continue
 		}
-		find(probe.Nowhere, "a request with %s ends in an error: %w", c.name, err)
+		find(probe.Nowhere.Shown(r.In), "a request with %s ends in an error: %w", c.name, err)
 	}
 }
 
@@ -194,6 +196,9 @@ func shape(t *prompts.Prompt) string {
 		if _, ok := f.Get("parameters"); !ok {
 			forms = append(forms, "a tool without parameters")
 		}
+	}
+	if len(forms) == 2 { // of one tool
+		forms = []string{"a tool without a description and parameters"}
 	}
 	for i, m := range t.In.Messages {
 		content, there := m.Get("content")

@@ -93,7 +93,7 @@ func checkInstructions(s *probe.Subject, find probe.Finder) {
 		if !slices.ContainsFunc(matched,
 			func(m [2]spelling.Piece) bool { return m[0].At == p.At }) &&
 			!history.Around(i, matched) {
-			blame(from, probe.JSON(p.Text)+" is not there")
+			blame(from, "they lack "+probe.JSON(p.Text))
 			return
 		}
 	}

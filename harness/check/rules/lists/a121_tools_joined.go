@@ -36,11 +36,10 @@ func checkTools(s *probe.Subject, find probe.Finder) {
 		one, two := l.Text[l.tools[0].To:l.tools[1].From], l.Text[l.tools[1].To:l.tools[2].From]
 		switch at := l.tools[1].From; {
 		case one != two:
-			find(l.At(at), "the first two tools are joined by %s, the next two by %s\nthe "+
-				"model sees: %s", probe.JSON(one), probe.JSON(two), report.Quote(l.Text, at))
+			find(l.At(at), "the first two tools are joined by %s, the next two by %s",
+				probe.JSON(one), probe.JSON(two))
 		case one == "" || strings.Contains(one, "}{"):
-			find(l.At(at), "nothing stands between two tools\nthe model sees: %s",
-				report.Quote(l.Text, at))
+			find(l.At(at), "nothing stands between two tools")
 		default:
 			l.array(find)
 			l.glued(find)
@@ -80,8 +79,7 @@ func (l list) enclosed(find probe.Finder) {
 		}
 		if rest := l.Own()[last:m.At]; strings.ContainsFunc(rest, unicode.IsLetter) {
 			find(l.At(last+strings.IndexFunc(rest, unicode.IsLetter)), "text stands between "+
-				"the last tool and %s\nthe model sees: %s", probe.JSON(l.Text[m.At:m.To]),
-				report.Quote(l.Text, m.At))
+				"the last tool and %s", probe.JSON(l.Text[m.At:m.To]))
 		}
 		return
 	}
@@ -116,8 +114,7 @@ func checkWithin(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	if at >= 0 && before.To > 0 && before.Side != markup.Closing && after.Side == markup.Closing {
-		find(t.At(at), "the system message is written inside the list of tools\nthe model sees: %s",
-			report.Quote(t.Text, at))
+		find(t.At(at), "the system message is written inside the list of tools")
 	}
 }
 
@@ -126,8 +123,7 @@ func (l list) array(find probe.Finder) {
 	first, last := l.tools[0].From, l.tools[2].To
 	before, after := l.Text[:first], l.Text[last:]
 	if at := emptyBefore.FindStringIndex(before); at != nil && l.Own()[at[0]] == '[' {
-		find(l.At(at[0]), "an empty list is written before the tools\nthe model sees: %s",
-			report.Quote(l.Text, at[0]))
+		find(l.At(at[0]), "an empty list is written before the tools")
 		return
 	}
 	open := strings.LastIndexByte(before, '[')
@@ -139,8 +135,7 @@ func (l list) array(find probe.Finder) {
 	}
 	if opened != closed {
 		if bare := strings.Trim(l.Text[l.tools[0].To:l.tools[1].From], " \n"); bare == "," {
-			find(l.At(first), "the list of tools has one bracket without the other\nthe "+
-				"model sees: %s", report.Quote(l.Text, first))
+			find(l.At(first), "the list of tools has one bracket without the other")
 		}
 		return
 	}
@@ -149,8 +144,9 @@ func (l list) array(find probe.Finder) {
 		return // as Python writes it, which is A068
 	}
 	if !json.Valid([]byte(array)) && strings.Count(array, `":`) > 2 {
-		find(l.At(first), "the list of tools is no valid JSON\nthe model sees: %s",
-			report.Quote(l.Text, first))
+		at := l.tools[0].To
+		find(l.At(at), "the list of tools is no valid JSON: %s stands between two tools",
+			probe.JSON(l.Text[at:l.tools[1].From]))
 	}
 }
 
@@ -186,11 +182,9 @@ func (l list) glued(find probe.Finder) {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	switch {
 	case object && (word(before) || before == '.'):
-		find(l.At(first), "the first tool runs into the text before it\nthe model sees: %s",
-			report.Quote(l.Text, first))
+		find(l.At(first), "the first tool runs into the text before it")
 	case object && (word(after) || after == '#' || after == '/'):
-		find(l.At(last), "the last tool runs into the text after it\nthe model sees: %s",
-			report.Quote(l.Text, last))
+		find(l.At(last), "the last tool runs into the text after it")
 	}
 }
 

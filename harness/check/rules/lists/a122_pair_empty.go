@@ -171,8 +171,7 @@ func checkEmptyPair(s *probe.Subject, find probe.Finder) {
 		before = m
 	}
 	if at := emptyArray.FindStringIndex(l.Own()[:end]); at != nil {
-		find(l.At(at[0]), "an empty list is written, and the tools stand elsewhere\nthe "+
-			"model sees: %s", report.Quote(l.Text, at[0]))
+		find(l.At(at[0]), "an empty list is written, and the tools stand elsewhere")
 	}
 }
 

@@ -42,10 +42,8 @@ func checkHeadings(s *probe.Subject, find probe.Finder) {
 				hollow = hollow || ok && (m.Side == markup.Closing || headers[m.Key])
 			}
 			if hollow {
-				find(p.In.At(h[2]), "nothing stands below the heading %s\nthe model sees: "+
-					"%s\nrequest: %s",
-					probe.JSON(strings.TrimSpace(p.Own[h[0]:h[1]])),
-					report.Quote(p.In.Text, h[1]), p.In.Name)
+				find(p.In.At(h[2]), "nothing stands below the heading %s\nthe model sees: %s",
+					probe.JSON(strings.TrimSpace(p.Own[h[0]:h[1]])), report.Quote(p.In.Text, h[1]))
 				return
 			}
 		}

@@ -48,18 +48,18 @@ var entrances = []entrance{
 	{"a system message", inTalk(func(text string) []ordered.Value {
 		return sample.Talk(chat.System(text), sample.User)
 	})},
-	{"an answer in the history", inTalk(func(text string) []ordered.Value {
+	{"an assistant message in the history", inTalk(func(text string) []ordered.Value {
 		return sample.Talk(sample.User, sample.AnswerOf(text), sample.LaterUser)
 	})},
 	{"reasoning in the history", inTalk(func(text string) []ordered.Value {
 		return sample.Talk(sample.User, sample.CallTurn.With("reasoning_content",
 			ordered.Str(text)), sample.Result)
 	})},
-	{"a call's argument", inTalk(func(text string) []ordered.Value {
+	{"a tool call's argument", inTalk(func(text string) []ordered.Value {
 		return sample.Talk(sample.User, sample.CallTurnWith(sample.Arguments.With("city",
 			ordered.Str(text))), sample.Result)
 	})},
-	{"a tool's result", inTalk(func(text string) []ordered.Value {
+	{"a tool message", inTalk(func(text string) []ordered.Value {
 		return sample.Talk(sample.User, sample.CallTurn, sample.WithText(sample.Result, text))
 	})},
 	{"a tool's description", inTool(func(t *chat.Tool, text string) { t.Description = text })},

@@ -17,7 +17,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // MarkerUnpaired is the rule A080: a marker is opened and not closed, or closed and not opened,
@@ -190,9 +189,8 @@ func checkEmptyPairs(s *probe.Subject, find probe.Finder) {
 				at += len(end)
 			}
 			if alone >= 0 && both {
-				find(t.At(alone), "%s stands alone, and elsewhere in this prompt after %s\n"+
-					"the model sees: %s\nrequest: %s", probe.JSON(end), probe.JSON(open),
-					report.Quote(t.Text, alone), t.Name)
+				find(t.At(alone), "%s stands alone, and elsewhere in this prompt after %s",
+					probe.JSON(end), probe.JSON(open))
 				return
 			}
 		}

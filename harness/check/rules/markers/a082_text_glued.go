@@ -49,7 +49,8 @@ var sentence = regexp.MustCompile(`[a-z]+ [a-z]+ [^\n]*[a-z]{2}[.!?]$`)
 func checkProse(s *probe.Subject, find probe.Finder) {
 	if p, at := prompts.FindOwn(s, proseGlued); at != nil {
 		mid := min((at[0]+at[1])/2, at[0]+prompts.Shortest)
-		p.In.Show(s, find, mid, "a sentence of the template runs into the next")
+		p.In.Show(s, find, mid, "two texts of the template run into each other, "+
+			"without white space between them")
 	}
 }
 
@@ -108,6 +109,9 @@ func checkGlued(s *probe.Subject, find probe.Finder) {
 			}
 			if !seen[this] {
 				seen[this] = true
+				if left { // whose end lacks something
+					from--
+				}
 				t.Show(s, find, from, "the text of %s runs into %s",
 					probe.Article(this.kind), this.other)
 			}

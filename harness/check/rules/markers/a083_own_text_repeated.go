@@ -52,8 +52,8 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 				continue
 			}
 			seen[two.Off] = true
-			find(probe.Offset(two.Off), "%s is written twice in a row\nthe model sees: %s\n"+
-				"request: %s", probe.JSON(text), report.Quote(t.Text, from), t.Name)
+			find(probe.Offset(two.Off).Shown(t.In), "%s is written twice in a row\n"+
+				"the model sees: %s", probe.JSON(text), report.Quote(t.Text, from))
 		}
 		all := doubled(t)
 		if m, ok := markerAgain(t); ok {

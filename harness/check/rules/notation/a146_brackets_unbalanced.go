@@ -21,7 +21,7 @@ var BracketsUnbalanced = &probe.Rule{
 }
 
 func checkCallsBalanced(s *probe.Subject, find probe.Finder) {
-	weigh(s, find, weighed{"a call",
+	weigh(s, find, weighed{"a tool call",
 		chat.Request{Messages: sample.Talk(sample.User, sample.CallTurn), Tools: sample.Tools()},
 		chat.Request{Messages: sample.Talk(sample.User, sample.Answer), Tools: sample.Tools()},
 		"CITYNEEDLE"})

@@ -26,7 +26,7 @@ func checkListsBalanced(s *probe.Subject, find probe.Finder) {
 	last := len(tools) - 1
 	weigh(s, find, weighed{"a tool", chat.Request{Messages: sample.Talk(sample.User), Tools: tools},
 		chat.Request{Messages: sample.Talk(sample.User), Tools: tools[:last]}, tools[last].Name})
-	weigh(s, find, weighed{"a result",
+	weigh(s, find, weighed{"a tool message",
 		chat.Request{Messages: sample.Talk(sample.User, sample.CallTurn, sample.Result),
 			Tools: tools},
 		chat.Request{Messages: sample.Talk(sample.User, sample.CallTurn), Tools: tools},

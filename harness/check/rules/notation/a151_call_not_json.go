@@ -29,11 +29,11 @@ func checkCallsJSON(s *probe.Subject, find probe.Finder) {
 		turn    ordered.Value
 		needles []string
 	}{
-		{"a call", sample.CallTurn, []string{"CITYNEEDLE"}},
-		{"a call with quotes and a line feed", sample.CallTurnWith(sample.City(ordered.Str(
+		{"a tool call", sample.CallTurn, []string{"CITYNEEDLE"}},
+		{"a tool call with quotes and a line feed", sample.CallTurnWith(sample.City(ordered.Str(
 			"CITYNEEDLE says \"yes\"\nand no"))), []string{"CITYNEEDLE"}},
-		{"a call without arguments", sample.CallTurnOf(sample.LaterCall), []string{bare}},
-		{"the second of two calls", sample.CallTurnOf(sample.Call, sample.LaterCall),
+		{"a tool call without arguments", sample.CallTurnOf(sample.LaterCall), []string{bare}},
+		{"the second of two tool calls", sample.CallTurnOf(sample.Call, sample.LaterCall),
 			[]string{"CITYNEEDLE", bare}},
 	} {
 		if notation(s, find, notated{c.name, chat.Request{

@@ -133,8 +133,7 @@ func weigh(s *probe.Subject, find probe.Finder, w weighed) {
 		if open != shut {
 			end := report.Parting(with.Text, without.Text) + len(with.Text) - len(without.Text)
 			end = len(strings.TrimRight(with.Text[:end], " \n"))
-			find(with.At(end-1), "%s opens %d %q and closes %d\nthe model sees: %s",
-				w.name, open, pair[0], shut, report.Quote(with.Text, end))
+			find(with.At(end-1), "%s opens %d %q and closes %d", w.name, open, pair[0], shut)
 			return
 		}
 	}

@@ -40,7 +40,7 @@ func checkStream(s *probe.Subject, find probe.Finder) {
 			split.Few(len(shape.Turn)))
 		if mismatch != nil {
 			find(turn(s, shape),
-				"an answer with %s is read otherwise when it is streamed: %w", shape.Name, mismatch)
+				"an assistant message with %s is read otherwise when it is streamed: %w", shape.Name, mismatch)
 		} else {
 			wholes.add(key)
 		}

@@ -30,7 +30,7 @@ func checkGrammarTakes(s *probe.Subject, find probe.Finder) {
 		for _, fault := range shape.Faults {
 			if fault.Proof == verify.Grammar {
 				_, expected, _ := strings.Cut(fault.Text, "\nit expects ")
-				g.add(shape, expected, "the grammar refuses an answer that the template writes, "+
+				g.add(shape, expected, "the grammar refuses an assistant message that the template writes, "+
 					"with %s: %s\n"+
 					"the template writes: %q", shape.Name, fault.Text, shape.Turn)
 			}

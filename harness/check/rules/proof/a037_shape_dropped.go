@@ -27,7 +27,7 @@ func checkDropped(s *probe.Subject, find probe.Finder) {
 	g := grouped(s)
 	for _, shape := range s.Template.Verify().Shapes {
 		if shape.Verdict == verify.Dropped && (!shape.Tools || s.Template.Caps().ToolCalls) {
-			g.add(shape, shape.Note, "%s for an answer with %s", shape.Note, shape.Name)
+			g.add(shape, shape.Note, "%s for an assistant message with %s", shape.Note, shape.Name)
 		}
 	}
 	g.find(find, "the same", func(shape verify.Shape) probe.Where { return near(s, shape.Tools) })

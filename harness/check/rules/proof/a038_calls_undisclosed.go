@@ -3,7 +3,6 @@ package proof
 import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/check/sample"
 )
 
 // CallsUndisclosed is the rule A038: the template describes tools and never writes a call.
@@ -21,17 +20,8 @@ var CallsUndisclosed = &probe.Rule{
 
 func checkDisclosed(s *probe.Subject, find probe.Finder) {
 	if s.Template.Analysis().Format.Undisclosed {
-		find(toolsAt(s), "tools are described, and the calls of the history are not "+
+		find(s.Of("ANSWERNEEDLE").Bare(), "tools are described, and the tool_calls of the history are not "+
 			"written\nthe model never sees what it has called, and no engine can learn from the "+
 			"template how calls are spelt\nhelp: write message.tool_calls as the model spells calls")
 	}
-}
-
-// toolsAt is the place that describes tools.
-func toolsAt(s *probe.Subject) probe.Where {
-	prompt, err := s.Fitted(sample.Talk(sample.User), true, true)
-	if err != nil {
-		return probe.Nowhere
-	}
-	return prompt.Of("get_weather")
 }

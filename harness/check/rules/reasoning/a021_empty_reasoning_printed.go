@@ -6,7 +6,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
-	"github.com/goassay/assay/harness/report"
 )
 
 // EmptyReasoningPrinted is the rule A021: an answer without reasoning gets an empty reasoning block
@@ -35,11 +34,11 @@ func checkEmptyReasoning(s *probe.Subject, find probe.Finder) {
 		}
 		if strings.HasPrefix(strings.TrimSpace(after), r.Close.Text) {
 			open := len(prompt.Text) - len(after) - len(r.Open.Text)
-			find(prompt.At(open), "an answer without reasoning is written with an empty "+
-				"reasoning block\nthe model sees: %s", report.Quote(prompt.Text, open))
+			find(prompt.At(open), "an assistant message without reasoning is written with an "+
+				"empty reasoning block")
 			if s.Template.Caps().Needs.ReasoningField == "" {
-				find(prompt.At(open), "the reasoning block is always empty: the template "+
-					"reads no reasoning\nthe model sees: %s", report.Quote(prompt.Text, open))
+				find(prompt.At(open), "the reasoning block is always empty: the template reads "+
+					"no reasoning")
 			}
 			return
 		}

@@ -49,8 +49,8 @@ func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 		happens = fmt.Sprintf("the reasoning of %s is dropped, and that of %s is kept", lost.Stage,
 			kept.Stage)
 	}
-	find(lost.In.Lost(path, lost.Text), "%s\ndropped: that of message %d in: %s\n"+
-		"kept: that of message %d in: %s", happens, lost.Message+1, told(lost), kept.Message+1,
+	find(lost.In.Lost(path, lost.Text).Bare(), "%s\ndropped: in message %d of: %s\n"+
+		"kept: in message %d of: %s", happens, lost.Message+1, told(lost), kept.Message+1,
 		told(kept))
 }
 

@@ -70,8 +70,8 @@ func checkReasoningWritten(s *probe.Subject, find probe.Finder) {
 	for _, name := range order {
 		f := fields[name]
 		if f.written == 0 && f.read >= prompts.Enough && !writtenBeyond(s, name) {
-			find(f.at, "the template reads %s of an answer, and never writes it\nrequest: %s",
-				strings.TrimPrefix(name, "messages."), f.in.Name)
+			find(f.at, "the template reads %s of an assistant message, and never writes it",
+				strings.TrimPrefix(name, "messages."))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
-	"github.com/goassay/assay/harness/report"
 )
 
 // ReasoningNeverAsked is the rule A136: the generation prompt closes reasoning whatever the request
@@ -51,9 +50,8 @@ func checkAsksForNone(s *probe.Subject, find probe.Finder) {
 		{sample.Talk(sample.User, sample.FullTurn(sample.Call), sample.Result), true}} {
 		if written, err := s.Fitted(history.messages, history.tools, false); err == nil &&
 			written.Has("REASONNEEDLE") {
-			find(closed.At(len(closed.Text)-1), "the model is never asked to think: the "+
-				"prompt closes reasoning, even with thinking on\nthe model sees: %s",
-				report.Quote(closed.Text, len(closed.Text)))
+			find(closed.At(len(closed.Text)-1), "the model is never asked to think: the prompt "+
+				"closes reasoning, even with thinking on")
 			return
 		}
 	}

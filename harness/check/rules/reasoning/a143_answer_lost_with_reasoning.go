@@ -39,9 +39,8 @@ func checkInlineReasoning(s *probe.Subject, find probe.Finder) {
 		both, err := s.Raw(sample.Talk(append([]ordered.Value{sample.User, inline}, after...)...),
 			false)
 		if err == nil && !both.Has("ANSWERNEEDLE") {
-			find(both.Of("USERNEEDLE"), "an answer that has its reasoning within its content "+
-				"loses its text\nsent: %s\nthe model sees: %s",
-				probe.JSON(inline.At("content").Text()), both.Quote("USERNEEDLE"))
+			find(both.Of("USERNEEDLE"), "an assistant message that has its reasoning within its "+
+				"content loses its text\nsent: %s", probe.JSON(inline.At("content").Text()))
 			return
 		}
 	}

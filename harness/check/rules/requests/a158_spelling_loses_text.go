@@ -38,7 +38,7 @@ func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {
 		case f.Kind == variant.Doubled:
 			happens = "is written as it came"
 		}
-		find(c.at, "for %s, the text %q %s (%s)\n%s\n%s", f.In.Name, f.Text, happens,
+		find(c.at, "for %s, the text %q %s (%s)\n%s%s", f.In.Name, f.Text, happens,
 			view.Names(f.Views), excerpts(f), c.others())
 	}
 }

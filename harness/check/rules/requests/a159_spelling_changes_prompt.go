@@ -31,7 +31,7 @@ func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
 		if !slices.ContainsFunc(c.faults, served) {
 			find = probe.Weigh(find, rule.Note)
 		}
-		find(c.at, "%s is written otherwise than one without (%s)\n%s\n%s%s",
-			f.In.Name, view.Names(f.Views), excerpts(f), c.others(), cure(f))
+		find(c.at, "%s gives another prompt than without it (%s)\n%s%s%s",
+			f.In.Name, view.Names(f.Views), excerpts(f), c.others(), cure(s, f))
 	}
 }

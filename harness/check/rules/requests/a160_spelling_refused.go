@@ -28,6 +28,6 @@ func checkSpellingRefused(s *probe.Subject, find probe.Finder) {
 	}) {
 		f := c.faults[0]
 		find(c.at, "a request with %s is refused in %s: %w\n%s%s",
-			f.In.Name, view.Names(f.Views), f.Err, c.others(), cure(f))
+			f.In.Name, view.Names(f.Views), f.Err, c.others(), cure(s, f))
 	}
 }

@@ -50,7 +50,7 @@ func checkInlineReasoningMangled(s *probe.Subject, find probe.Finder) {
 		if f.Kind == variant.Doubled {
 			happens = "stays in the prompt as text"
 		}
-		find(c.at, "in %s, %q %s (%s)\n%s\n%s", f.In.Name, f.Text, happens,
+		find(c.at, "in %s, %q %s (%s)\n%s%s", f.In.Name, f.Text, happens,
 			view.Names(f.Views), excerpts(f), c.others())
 	}
 }

@@ -42,8 +42,13 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 			continue
 		}
 		f := c.faults[0] // which of the two is right cannot be told
-		find(c.at, "with %s, later messages are written otherwise\nwith:    %s\n"+
-			"without: %s\nwho: %s\n%s", f.In.Name, report.Quote(f.Got, f.Off),
+		what := "later messages are written in another form than without"
+		if rest := f.Got[f.Off:]; strings.HasPrefix(rest, "[{'type'") ||
+			strings.HasPrefix(rest, "'}]") {
+			find, what = probe.Weigh(find, rule.Error), "content in parts is printed as a list"
+		}
+		find(c.at, "with %s, %s\nwith:    %s\n"+
+			"without: %s\nwho: %s\n%s", f.In.Name, what, report.Quote(f.Got, f.Off),
 			report.Quote(f.Want, f.WantOff), view.Names(f.Views), c.others())
 	}
 	checkVariables(s, find)
@@ -68,7 +73,7 @@ func checkVariables(s *probe.Subject, find probe.Finder) {
 		if err1 == nil && err2 == nil && with != without && got.Has("SYSTEMNEEDLE") &&
 			got.Has("USERNEEDLE") && want.Has("USERNEEDLE") {
 			at := report.Parting(with, without)
-			find(got.At(len(got.Text)-len(with)+at), "with %s = %s, messages after instructions "+
+			find(got.At(len(got.Text)-len(with)+at), "with %s = %s, messages after a system message "+
 				"are written otherwise\nwith:    %s\nwithout: %s", v.Key, v.Value,
 				report.Quote(with, at), report.Quote(without, at))
 			return

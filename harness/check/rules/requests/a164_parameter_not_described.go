@@ -25,7 +25,8 @@ func checkParameterNotDescribed(s *probe.Subject, find probe.Finder) {
 	for _, f := range variant.Faults.Of(s) {
 		if f.Kind == variant.Ignored {
 			find(s.Rendered(f.Got, f.Input).Of("How far ahead to look.").Losing(f.In.Name),
-				"%s does not reach the prompt, though the parameters are described", f.In.Name)
+				"%s does not reach the prompt, though the parameters are described\n"+
+					"sent by: %s", f.In.Name, f.In.By)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/jinja/edit"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/variant"
 	"github.com/goassay/assay/harness/check/probe"
@@ -66,45 +68,30 @@ func (c cause) others() string {
 
 // cure is the condition that takes calls which are there and empty for none, as a line; "" where a
 // fault is about something else.
-func cure(f variant.Fault) string {
-	if !strings.Contains(f.In.Name, "tool_calls") {
+func cure(s *probe.Subject, f variant.Fault) string {
+	if !strings.Contains(f.In.Name, `"tool_calls"`) {
 		return ""
 	}
-	return "\ncure: {% if message.tool_calls %} is false for null and for [], \"is defined\" is not"
+	own := "is defined" // the test of the template
+	for n := range s.Source.Parts().All() {
+		if n.Is(edit.Test, "defined") && n.X.Is(edit.Member, "tool_calls") ||
+			n.Is(edit.Compare, "in") && n.X.Is(edit.Text, "tool_calls") {
+			own = fmt.Sprintf("%s in line %d", n.Source, probe.PlaceAt(s.Source, n.Off).Line)
+			break
+		}
+	}
+	return "\ncure: {% if message.tool_calls %}, which is false for null and for []; " +
+		own + " is not"
 }
 
-// excerpts shows a prompt and that of the plain request where they part; where both lack the text,
-// the prompt behind what comes before that in the request.
+// excerpts shows a prompt and that of the plain request where they part, a line each; nothing where
+// they are alike there, of which the place tells.
 func excerpts(f variant.Fault) string {
-	if f.Kind == variant.Lost && !strings.Contains(f.Want, f.Text) {
-		return "the model sees: " + report.Quote(f.Got, behind(f))
-	}
 	got, want := report.Quote(f.Got, f.Off), report.Quote(f.Want, f.WantOff)
-	if got == want {
-		return "the model sees: " + got
+	if got == want || f.Kind == variant.Lost && !strings.Contains(f.Want, f.Text) {
+		return ""
 	}
-	return fmt.Sprintf("the model sees: %s\nit should see:  %s", got, want)
-}
-
-// behind is the end, in the prompt, of the last text that stands before the lost one in the
-// request.
-func behind(f variant.Fault) int {
-	at := 0
-	for _, m := range f.Input.Messages {
-		texts := []string{m.At("content").Text()}
-		for _, part := range m.At("content").Items() {
-			texts = append(texts, part.At("text").Text())
-		}
-		for _, text := range texts {
-			if text == f.Text {
-				return at
-			}
-			if i := strings.Index(f.Got, text); i >= 0 && text != "" {
-				at = i + len(text)
-			}
-		}
-	}
-	return at
+	return fmt.Sprintf("the model sees: %s\nit should see:  %s\n", got, want)
 }
 
 // says reports whether a fault is of a spelling that says the same as its plain request.
@@ -114,5 +101,6 @@ func says(f variant.Fault) bool {
 
 // late reports whether a fault is of instructions that come late or twice.
 func late(f variant.Fault) bool {
-	return f.In.Relation == sent.Whole && strings.Contains(f.In.Name, "system message")
+	return f.In.Relation == sent.Whole && slices.ContainsFunc(f.In.Sent.At("messages").Items()[1:],
+		func(m ordered.Value) bool { return m.At("role").Text() == "system" })
 }

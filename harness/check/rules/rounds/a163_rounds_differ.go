@@ -2,7 +2,9 @@ package rounds
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -37,8 +39,9 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 		if err != nil {
 			continue // it rendered a moment ago
 		}
-		find(prompt.Instead(d.Off, d.First, prompt.At(d.Off)), "the template writes the second round of a conversation otherwise "+
-			"than the first: %s\nbetween %q and %q\n- second: %q\n+ first:  %q",
-			d.In, d.Before, d.After, d.Second, d.First)
+		same := strings.LastIndexAny(source.CommonPrefix(d.First, d.Second), "\n>") + 1
+		find(prompt.Instead(d.Off, d.First, prompt.At(d.Off)), "before %q the second round has %q, and the "+
+			"first one %q: %s\nharm: the model reads one form of message in two ways",
+			d.After, d.Second[same:], d.First[same:], d.In)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // ResultMisattributed is the rule A165: of two results the second is written under the name or id
@@ -22,9 +21,8 @@ var ResultMisattributed = &probe.Rule{
 func checkResultMisattributed(s *probe.Subject, find probe.Finder) {
 	if m, ok := round.Attribute(s.Template.ChatTemplate()); ok {
 		prompt := s.Rendered(m.Prompt, m.Input)
-		find(prompt.At(m.NameOff).Beside("the result", prompt.At(m.Off)), "where results come in another order "+
-			"than their calls, %q is written under %s, the name of the other call\n"+
-			"the model sees: %s",
-			m.Result, m.Name, report.Quote(m.Prompt, m.Off))
+		find(prompt.At(m.NameOff).Beside("tool message printed", prompt.At(m.Off)), "where tool "+
+			"messages come in another order than their calls, %q is written under %s, the name "+
+			"of the other call", m.Result, m.Name)
 	}
 }

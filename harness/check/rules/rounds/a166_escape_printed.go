@@ -39,8 +39,7 @@ func checkEscapePrinted(s *probe.Subject, find probe.Finder) {
 		if err != nil {
 			return // it rendered a moment ago
 		}
-		find(prompt.At(e.Off), "an escape sequence is written as it is, not as the sign that "+
-			"it stands for\nthe model sees: %s", report.Quote(prompt.Text,
-			e.Off))
+		find(prompt.At(e.Off), "%q is printed as a backslash and a letter: it stands outside of "+
+			"a string", prompt.Text[e.Off:min(e.Off+2, len(prompt.Text))])
 	}
 }

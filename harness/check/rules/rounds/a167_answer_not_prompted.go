@@ -4,7 +4,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 	"strings"
 )
 
@@ -35,9 +34,8 @@ func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
 		find(prompt.Cause(end, func(p string) bool {
 			rest, ok := strings.CutPrefix(p, prompt.Text)
 			return ok && strings.Contains(rest, m.Header)
-		}), "answers to a tool's result begin with %q "+
-			"in the history, and the prompt after a result does not end with it\n"+
-			"the model sees: %s",
-			m.Header, report.Quote(prompt.Text, len(prompt.Text)))
+		}), "assistant messages after a tool message begin with %q "+
+			"in the history, and the prompt after a tool message does not end with it",
+			m.Header)
 	}
 }

@@ -27,10 +27,9 @@ func checkClosed(s *probe.Subject, find probe.Finder) {
 	if q, ok := boundary.SequenceOf(s); ok {
 		for _, t := range boundary.FirstOfKinds(q.Unclosed()) {
 			small, off := t.In.Around(s, t.To-1)
-			find(t.In.Instead(t.To, q.Closer, t.In.At(t.To-1)).Shown(small.In), "%s is not closed "+
-				"before the next message begins with %s\nthe model sees: %s\n"+
-				"it should end with: %s\nrequest: %s", t.Name(), probe.JSON(q.Opener),
-				report.Quote(small.Text, off+1), probe.JSON(q.Closer), small.Name)
+			find(small.Instead(off+1, q.Closer, small.At(off)), "%s is not closed before the next "+
+				"message begins with %s\nit should end with: %s", t.Name(), probe.JSON(q.Opener),
+				probe.JSON(q.Closer))
 		}
 	}
 }
@@ -52,11 +51,15 @@ func findUnclosed(s *probe.Subject, find probe.Finder) bool {
 		g := unclosed.Gaps[kind][0]
 		_, at := g.Of(f.Header(g))
 		small, off := g.In.Around(s, at)
-		find(g.In.Instead(g.At, f.Closer, boundary.Closing(s, gaps, f, g)).Shown(small.In),
-			"%s is not closed where %s follows\nthe model sees: %s\nit should end with: %s\n"+
-				"request: %s",
+		closing, reached := boundary.Closing(s, gaps, f, g), ""
+		place := g.In.Instead(g.At, f.Closer, closing)
+		if place.Off() == closing.Off() {
+			reached = "\nwhat closes other turns is underlined, and not reached here"
+		}
+		find(place.Shown(small.In), "the turn of %s is not closed before %s\nthe model sees: %s\n"+
+			"it should end with: %s%s\nrequest: %s",
 			probe.Article(kind.String()), boundary.Followers(unclosed.Gaps[kind]),
-			report.Quote(small.Text, off), probe.JSON(f.Closer), small.Name)
+			report.Quote(small.Text, off), probe.JSON(f.Closer), reached, small.Name)
 	}
 	return len(unclosed.Kinds) > 0
 }

@@ -68,7 +68,7 @@ func findEndedEarly(s *probe.Subject, find probe.Finder) bool {
 				if !slices.ContainsFunc(markup.In(rest), func(m markup.Marker) bool {
 					return headers[m.Key]
 				}) {
-					t.Show(s, find, text+i, "the message of a call is closed before the call")
+					t.Show(s, find, text+i, "an assistant message is closed before its tool_calls")
 					return true
 				}
 			}
@@ -128,12 +128,17 @@ func findUnopened(s *probe.Subject, find probe.Finder) bool {
 			continue
 		}
 		_, at := g.Of(f.Closer)
-		header := "questions and answers have one"
+		header := "user and assistant messages have one"
 		if own := f.Headers[g.After]; own != "" {
 			header = "elsewhere " + probe.JSON(own) + " opens it"
 		}
-		g.In.Show(s, find, at, "after %s, %s follows without a header\n%s",
-			probe.Article(kind.String()), boundary.Followers(unopened.Gaps[kind]), header)
+		small, at := g.In.Around(s, at)
+		place := small.At(at)
+		if own := f.Headers[g.After]; own != "" {
+			place = small.Instead(at+len(f.Closer), own, place)
+		}
+		find(place, "after %s, %s follows without a header\n%s", probe.Article(kind.String()),
+			boundary.Followers(unopened.Gaps[kind]), header)
 	}
 	return len(strayed.Kinds)+len(unopened.Kinds) > 0
 }

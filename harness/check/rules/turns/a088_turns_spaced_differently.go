@@ -37,10 +37,10 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	}
 	for _, o := range boundary.Outliers.Of(s) {
 		if left, right, elsewhere := o.Words(); o.Fed() {
-			find(probe.WrittenAt(o.In.Seen, o.Right.From), "a line feed stands between %s and %s; "+
-				"%s there is none\nthe model sees: %s\nelsewhere: %s\nrequest: %s", left, right,
-				elsewhere, report.Quote(o.In.Seen.String, o.Right.From),
-				report.Quote(o.Like.In.Seen.String, o.Like.Right.From), o.In.Name)
+			at := s.Rendered(o.In.Seen.String, o.In.In).Seen(o.In.Seen, o.Right.From)
+			find(at, "a line feed stands between %s and %s; %s there is none\n"+
+				"elsewhere: %s", left, right, elsewhere,
+				report.Quote(o.Like.In.Seen.String, o.Like.Right.From))
 			return
 		}
 	}
@@ -67,7 +67,7 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	}
 	for _, t := range spaces {
 		if t.Space != usual {
-			t.In.Show(s, find, t.To-1, "after %s stands %s, elsewhere %s", t.Name(),
+			t.In.Show(s, find, t.To-1, "after %s stands %s in place of the usual %s", t.Name(),
 				probe.JSON(q.Closer+t.Space), probe.JSON(q.Closer+usual))
 			return
 		}
@@ -128,7 +128,7 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		}
 		g := all[kind].gap[odd]
 		_, at := g.Of(f.Closer)
-		g.In.Show(s, find, at, "between %s and %s stands %s, elsewhere %s",
+		g.In.Show(s, find, at, "between %s and %s stands %s in place of the usual %s",
 			probe.Article(g.Before.String()), probe.Article(kind.String()),
 			probe.JSON(f.Closer+odd+f.Headers[kind]), probe.JSON(f.Closer+usual+f.Headers[kind]))
 		return true

@@ -12,7 +12,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // EndMissing is the rule A142: some messages of the model lack the end of a turn that others have.
@@ -78,16 +77,14 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 	}
 	tell := func(e turnEnd, of, other string) {
 		at := e.in.Spans[e.message].To
-		find(e.in.Instead(at, ends[0], e.in.At(at-1)), "%s before %s does not end with %s, as "+
-			"%s does\nthe model sees: %s\nrequest: %s",
-			of, probe.Article(e.in.Kinds[e.message+1].String()), probe.JSON(ends[0]), other,
-			report.Quote(e.in.Text, at), e.in.Name)
+		find(e.in.Instead(at, ends[0], e.in.At(at-1)), "%s before %s does not end with %s, as %s "+
+			"does", of, probe.Article(e.in.Kinds[e.message+1].String()), probe.JSON(ends[0]), other)
 	}
 	switch noAnswer, noCall := lacks(answers), lacks(calls); {
 	case noAnswer && !noCall:
-		tell(answers[0], "an answer", "a call")
+		tell(answers[0], "an assistant message", "a tool call")
 	case noCall && !noAnswer && !stops(f.Calls):
-		tell(calls[0], "a call", "an answer")
+		tell(calls[0], "a tool call", "an assistant message")
 	}
 }
 
@@ -112,10 +109,10 @@ func checkEOS(s *probe.Subject, find probe.Finder, eos string) {
 		}
 	}
 	if with != nil && without != nil {
-		find(without.In.Instead(without.At, eos, without.In.At(max(without.At-1, 0))), "an answer before a question does not end with %s, "+
-			"as other messages of the model do\nthe model sees: %s\nrequest: %s\nother request: %s",
-			probe.JSON(eos), report.Quote(without.In.Text, without.At), without.In.Name,
-			with.In.Name)
+		small, at := without.In.Around(s, without.At)
+		find(small.Instead(at, eos, small.At(max(at-1, 0))), "an assistant message before a user "+
+			"message does not end with %s, as other messages of the model do\nother request: %s",
+			probe.JSON(eos), with.In.Name)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // ArgumentOrderChanged is the rule A023: the arguments of a call in the history are not in the
@@ -34,7 +33,7 @@ func checkOrder(s *probe.Subject, find probe.Finder) {
 	one, two, three := strings.Index(text, "NEEDLEONE"), strings.Index(text, "NEEDLETWO"),
 		strings.Index(text, "NEEDLETHREE")
 	if one >= 0 && two >= 0 && three >= 0 && !(one < two && two < three) {
-		find(prompt.At(one), "the arguments of a call are written in another order than they "+
-			"came in\nthe model sees: %s", report.Quote(text, one))
+		find(prompt.At(one), "the arguments of a tool call are written in another order than "+
+			"they came in")
 	}
 }

@@ -22,7 +22,7 @@ func checkNumbers(s *probe.Subject, find probe.Finder) {
 	const digits = "9007199254740993"
 	prompt, err := writes(s, sample.Arguments.With("days", ordered.Num(digits)))
 	if probe.Judged(find, err) && prompt.Has("CITYNEEDLE") && !prompt.Has(digits) {
-		find(prompt.Near("days"), "a number among a call's arguments is changed: %s is not "+
+		find(prompt.Near("days"), "a number among a tool call's arguments is changed: %s is not "+
 			"written as it came", digits)
 	}
 }

@@ -53,13 +53,13 @@ func checkEscapes(s *probe.Subject, find probe.Finder) {
 		talk  func(text string) []ordered.Value
 		calls bool
 	}{
-		{"a question", func(text string) []ordered.Value {
+		{"a user message", func(text string) []ordered.Value {
 			return sample.Talk(chat.User(text), sample.Answer)
 		}, false},
-		{"an answer", func(text string) []ordered.Value {
+		{"an assistant message", func(text string) []ordered.Value {
 			return sample.Talk(sample.User, sample.AnswerOf(text))
 		}, false},
-		{"a result", func(text string) []ordered.Value {
+		{"a tool message", func(text string) []ordered.Value {
 			return sample.Talk(sample.User, sample.CallTurn, sample.WithText(sample.Result, text))
 		}, true},
 	} {

@@ -30,8 +30,8 @@ func checkSpace(s *probe.Subject, find probe.Finder) {
 		plain := strings.ReplaceAll(prompt.Text, `\n`, "\n")
 		if probe.Judged(find, err) && prompt.Has("PADDEDNEEDLE") &&
 			!strings.Contains(plain, padded) {
-			find(prompt.Of("PADDEDNEEDLE"), "white space around the text of a message with "+
-				"the role %s is cut off\nthe model sees: %s", role, prompt.Quote("PADDEDNEEDLE"))
+			find(prompt.Of("PADDEDNEEDLE"), "white space around the text of a message with the "+
+				"role %s is cut off", role)
 		}
 	}
 }

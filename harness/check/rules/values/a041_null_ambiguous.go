@@ -31,7 +31,7 @@ func checkNullAmbiguous(s *probe.Subject, find probe.Finder) {
 	for _, word := range []string{"null", "None", ""} {
 		asString, again := s.WithArguments(sample.Arguments.With("city", ordered.Str(word)))
 		if err == nil && probe.Judged(find, again) && asNull.Text == asString.Text {
-			find(asNull.Near("city"), "in a call's arguments, the text %q and null are "+
+			find(asNull.Near("city"), "in a tool call's arguments, the text %q and null are "+
 				"written the same", word)
 			return
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
-	"github.com/goassay/assay/harness/report"
 )
 
 // PythonPrinted is the rule A068: arguments or tools are printed as Python writes values, although
@@ -47,11 +46,11 @@ func checkSpellings(s *probe.Subject, find probe.Finder) {
 	text, err := s.WithArguments(sample.ArgumentsText)
 	switch {
 	case err == nil && text.Has(`{"city": "CITYNEEDLE"`):
-		find(object.Of(python), "arguments that come as an object are printed as Python, "+
-			"those that come as text as JSON\nthe model sees: %s", object.Quote(python))
+		find(object.Of(python), "arguments that come as an object are printed as Python, those "+
+			"that come as text as JSON")
 	case doublyQuoted(s):
 		find(object.Of(python), "arguments are printed as Python, in an object that is JSON "+
-			"otherwise\nthe model sees: %s", object.Quote(python))
+			"otherwise")
 	}
 }
 
@@ -78,8 +77,8 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
 				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[w.Off] {
 					seen[w.Off] = true
-					find(probe.Offset(w.Off).Shown(t.In), "%s is printed as Python, not as JSON\nthe "+
-						"model sees: %s\nrequest: %s", r.Path, report.Quote(t.Text, at), t.Name)
+					t.Show(s, find, at, "a value that is no text is printed as Python, not as JSON: %s",
+						r.Path)
 				}
 			}
 		}
