@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
 )
 
@@ -30,7 +29,7 @@ func TestParts(t *testing.T) {
 			"part != m.content[0] else 1 %}<image_{{ ns.n }}>",
 			"the second image brings the number 1"},
 		"what clients send": {"{% elif part.type == 'image_url' %}<image>",
-			"a part of the type image is lost, though image_url is known"},
+			"vLLM rewrites image_url to the type image"},
 		"one mark": {"{% elif part.type in ('image', 'image_url', 'video') %}<image>",
 			`the template writes the same for video as for image: "<image>"`},
 		"an alias": {"{% elif part.type == 'image' %}<image>" +
@@ -46,7 +45,7 @@ func TestParts(t *testing.T) {
 			`lost: {"type": "image", "url": "https://example.org/one"} (transformers)`},
 		"once for a result": {"{% elif part.type == 'image' and (m.role == 'user' or " +
 			"loop.index == 1) %}<image>",
-			`of two images in a tool's result the prompt has 1: "<image>"`},
+			`of two images in a tool message 1 are written: "<image>"`},
 		// as a model takes them that looks at all pictures before it reads
 		"all at the beginning": {"{% endif %}{% endfor %}{% for part in [] %}{% if true %}", ""},
 		"the first at the beginning": {"{% elif part.type == 'image' and not loop.first %}<image>",
@@ -62,7 +61,7 @@ func TestParts(t *testing.T) {
 		got := ""
 		for _, res := range check.Template(subject.New(name, text),
 			check.Options{Only: []string{"A123", "A134"}}) {
-			if res.Status == rule.Found {
+			if res.IsFinding() {
 				got += res.Text + "\n"
 			}
 		}

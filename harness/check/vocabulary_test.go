@@ -34,7 +34,7 @@ func TestVocabulary(t *testing.T) {
 		{"A100", modeldir.TokenizerConfig, "false", "true", "which the tokeniser adds as well"},
 		{"A101", modeldir.JinjaFile, "{{ bos_token }}", "", "without \"<s>\""},
 		{"A102", "generation_config.json", "[1, 5]", "[5]", "\"<|end|>\", token 1; generations stop at [5]"},
-		{"A103", modeldir.JinjaFile, "{{ m.content }}<|end|>", "{{ m.content }}", "after an answer; generations stop at [1 5]"},
+		{"A103", modeldir.JinjaFile, "{{ m.content }}<|end|>", "{{ m.content }}", "after an assistant message; generations stop at [1 5]"},
 		{"A104", "tokenizer.json", `"content": "<|end|>"`, `"content": "<|END|>"`, "the token \"<|END|>\""},
 		{"A105", modeldir.JinjaFile, "|>\n", "|>A: ", "ends in \"A:"},
 		{"A106", "tokenizer.json", `"content": "<|user|>"`, `"content": "<|human|>"`, "\"<|user|>\""},

@@ -26,13 +26,13 @@ func TestWeight(t *testing.T) {
 		about, text, rule, want string
 	}{
 		{"every server gives objects", call(name, `'' + call.function.arguments`), "A036",
-			"error a call whose arguments come as an object"},
+			"error a tool call whose arguments come as an object"},
 		{"a library gives text", call(name, `dict(call.function.arguments.items()) | tojson`),
-			"A036", "warning a call whose arguments come as JSON text"},
+			"A036", "warning a tool call whose arguments come as JSON text"},
 		{"text is quoted again", call(name, `call.function.arguments | tojson`), "A018",
-			"note a call's arguments that come as JSON text"},
+			"note a tool call's arguments that come as JSON text"},
 		{"a call of the protocol crashes", call("'' + call.name", `call.arguments | string`),
-			"A066", "error a call ends in an error"},
+			"A066", "error a tool call ends in an error"},
 		{"the list of the request grows", tools + `{% set _ = messages.append(messages[0]) %}` +
 			turns + end, "A009", "error the request"},
 		{"a thought goes from the history", turns + end, "A020", "note after an assistant message with reasoning"},
@@ -40,9 +40,9 @@ func TestWeight(t *testing.T) {
 			`{{ message.content if loop.last or message.role == 'user' else 'Said.' }}` + end,
 			"A020", "warning after an assistant message,"},
 		{"a switch in instructions", turns + `{% if message.role == 'system' and '/quiet' in ` +
-			`message.content %}Say little.{% endif %}` + end, "A077", "note the word"},
+			`message.content %}Say little.{% endif %}` + end, "A077", `note "/quiet"`},
 		{"a switch in anybody's words", turns + `{% if '/quiet' in (message.content or '') %}` +
-			`Say little.{% endif %}` + end, "A077", "warning the word"},
+			`Say little.{% endif %}` + end, "A077", `warning "/quiet"`},
 		{"one that embeds", `{% for message in messages %}Query: {{ message.content }}` +
 			`{% endfor %}`, "A082", ""},
 		{"the place tells whose a text is", `{% for message in messages %}{% if loop.index0 % 2 %}` +

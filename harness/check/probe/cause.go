@@ -111,7 +111,7 @@ func (r Rendering) Lost(path, text string) (at Where) {
 		}
 		role = m.At("role").Text()
 		asked := places(trace, func(name string) bool { return name == of+".role" })
-		if off, ok := extents.Unmatched(asked, role); ok {
+		if off, ok := extents.Unmatched(asked, role); ok && !r.Has(text) {
 			near.past = off + 1
 			near.note = "no branch matches this role; the last test is here"
 			return near
