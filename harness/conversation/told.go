@@ -43,7 +43,8 @@ func toldMessage(m ordered.Value) string {
 			with[0] = "empty content"
 		}
 	}
-	if slices.ContainsFunc(chat.ReasoningFields[:], func(f string) bool { return m.At(f).Text() != "" }) {
+	if slices.ContainsFunc(chat.ReasoningFields[:],
+		func(f string) bool { return m.At(f).Text() != "" }) {
 		with = append(with, "reasoning")
 	}
 	switch without := slices.ContainsFunc(calls, withoutArguments); {

@@ -139,8 +139,8 @@ func (n *Node) operands() (all []*Node) {
 	return all
 }
 
-// Blamed returns the part of a sum at a place for which it fails with a message: the second operand,
-// or the first one where the second is a literal, or cannot follow it.
+// Blamed returns the part of a sum at a place for which it fails with a message: the second
+// operand, or the first one where the second is a literal, or cannot follow it.
 func (t *Template) Blamed(off int, msg string) int {
 	for n := range t.All() {
 		if n.Off == off && n.Is(Math, "+") {
@@ -155,8 +155,8 @@ func (t *Template) Blamed(off int, msg string) int {
 	return off
 }
 
-// Made returns where the value of a variable that is printed at a place was made: the one expression
-// that it is set to with one of some places in it, if it is more than a look-up.
+// Made returns where the value of a variable that is printed at a place was made: the one
+// expression that it is set to with one of some places in it, if it is more than a look-up.
 func (t *Template) Made(off int, places map[int]bool) (made int, ok bool) {
 	for n := range t.All() {
 		if n.Off != off || !n.Is(Name) {

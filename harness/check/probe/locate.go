@@ -46,7 +46,7 @@ type Where struct {
 	role    string    // of that: "printed"
 	lost    string    // what the request loses there, as [Where.Losing] has it
 	request *chattemplate.Input
-	seen    string              // a line of evidence, for findings that have none: what the model sees, or lacks
+	seen    string              // evidence: what the model sees, or what is lost
 	note    string              // a further line of every finding there; "" where there is none
 	part    func(place int) int // narrows the place down; nil: there is nothing to narrow
 }

@@ -69,7 +69,8 @@ func At(file string, src *source.Source, off int) Place {
 // to another.
 func (p Place) Underlined(src *source.Source, from, to int) Place {
 	at := At(p.File, src, from)
-	at.Excerpt = strings.TrimPrefix(strings.ReplaceAll(src.Stretch(from, to), "\n    ", "\n"), "    ")
+	excerpt := strings.ReplaceAll(src.Stretch(from, to), "\n    ", "\n")
+	at.Excerpt = strings.TrimPrefix(excerpt, "    ")
 	line, caret, _ := strings.Cut(at.Excerpt, "\n")
 	room := source.Cells(line) - len(caret) // after the first caret
 	more := min(source.Cells(src.Text[from:to])-1, room)

@@ -28,7 +28,8 @@ func checkTextRefused(s *probe.Subject, find probe.Finder) {
 	prompt, err := s.Raw(sample.Talk(sample.User), false)
 	switch {
 	case err != nil && probe.Worded(err):
-		probe.Weigh(find, rule.Note)(probe.Nowhere.Shown(prompt.In), "a user message whose content "+
+		probe.Weigh(find, rule.Note)(probe.Nowhere.Shown(prompt.In), "a user message whose "+
+			"content "+
 			"is text, and no list of parts, is refused: %w", err)
 	case err != nil:
 		find(probe.Nowhere.Shown(prompt.In), "a user message whose content is text, as most clients "+

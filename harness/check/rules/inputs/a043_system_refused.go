@@ -28,7 +28,8 @@ func checkSystemRefused(s *probe.Subject, find probe.Finder) {
 	// What it did not mean to raise is A066.
 	told, err := s.Raw(sample.Talk(s.SystemTurn(), sample.User), false)
 	if err != nil && probe.Worded(err) {
-		find(probe.Nowhere.Shown(told.In), "a leading system message is refused: %w\nsent by: Claude Code, cline, Codex, "+
+		find(probe.Nowhere.Shown(told.In), "a leading system message is refused: %w\n"+
+			"sent by: Claude Code, cline, Codex, "+
 			"opencode and pydantic-ai, with every request", err)
 	}
 }

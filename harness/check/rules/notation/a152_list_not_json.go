@@ -35,7 +35,8 @@ func checkListsJSON(s *probe.Subject, find probe.Finder) {
 			"", names})
 	}
 	for _, text := range []string{"RESULTNEEDLE", "RESULTNEEDLE says \"yes\"\nand no"} {
-		if notation(s, find, notated{"a tool message", chat.Request{Messages: sample.Talk(sample.User,
+		if notation(s, find, notated{"a tool message", chat.Request{Messages: sample.Talk(
+			sample.User,
 			sample.CallTurn, sample.WithText(sample.Result, text)), Tools: tools}, "CITYNEEDLE",
 			[]string{"RESULTNEEDLE"}}) {
 			return
