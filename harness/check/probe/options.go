@@ -18,9 +18,9 @@ type Options struct {
 	Fallbacks []string // names of fallback spellings that whatever parses allows
 	Only      []string // ids of the rules to run; nil: all
 	Requests  bool     // findings keep the requests that show them
-	// Known are the results without edits that ask what a value is, such as text or missing, and put
-	// another in its place: rules that compare sizes ([rule.Check].Sized) keep theirs, since such
-	// edits tell no requests apart that differ in these alone. nil: the template is judged anew
+	// Known are the results without edits that ask what a value is, such as text or missing, and
+	// put another in its place: rules that compare sizes ([rule.Check].Sized) keep theirs, since
+	// such edits tell no requests apart that differ in these alone. nil: nothing is known
 	Known []rule.Result
 	// the conversations on which the template is tried; nil: those of the usual seed
 	Grammar *conversation.Grammar

@@ -19,9 +19,9 @@
 // renders the same bytes, the requests at fault give their twins' prompts, and of the rules of
 // package check those that it is for find less, and none finds a fault that it did not find before,
 // but in requests that ended in an error. Rules that compare sizes, texts and days keep their
-// findings where an edit only asks what a value is ([check.Options].Known). A patch that closes turns
-// writes a conversation with instructions on as the same one without them: a prompt that looks
-// whole can answer another fault.
+// findings where an edit only asks what a value is ([check.Options].Known). A patch that closes
+// turns writes a conversation with instructions on as the same one without them: a prompt that
+// looks whole can answer another fault.
 //
 // # Errors
 //

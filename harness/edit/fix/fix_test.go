@@ -357,8 +357,8 @@ func TestMiscounted(t *testing.T) {
 	}
 }
 
-// TestMendsItsOwn breaks the sound template in two places of which rule A066 may find both: each finding
-// is of the patch that mends it.
+// TestMendsItsOwn breaks the sound template in two places of which rule A066 may find both: each
+// finding is of the patch that mends it.
 func TestMendsItsOwn(t *testing.T) {
 	broken := strings.NewReplacer(printText, `{{- 'A: ' + message.content }}`, printTool,
 		`{{- tool.function.name + ': ' + tool.function.description }}`).Replace(sound)
