@@ -199,59 +199,44 @@ func (s *Survey) choice(c modeldir.Choice) string {
 
 // Value returns the survey as JSON.
 func (s *Survey) Value() ordered.Value {
-	var templates, tokens, loaders, differences, findings, unread []ordered.Value
-	for _, t := range s.Templates {
-		templates = append(templates, t.value())
-	}
-	for _, t := range s.Tokens {
-		tokens = append(tokens,
-			ordered.ObjectOf(ordered.MemberOf("file", text(t.File)),
-				ordered.MemberOf("bos", textOrNull(t.BOS)),
-				ordered.MemberOf("eos", textOrNull(t.EOS))))
-	}
-	for _, p := range s.Picks {
-		loaders = append(loaders,
-			ordered.ObjectOf(ordered.MemberOf("loader", text(p.Loader)),
-				ordered.MemberOf("of", textOrNull(p.Of)),
-				ordered.MemberOf("plain", s.choiceValue(p.Plain)),
-				ordered.MemberOf("tools", s.choiceValue(p.Tools))))
-	}
-	for _, d := range s.Differences {
-		var changes []ordered.Value
-		for _, c := range d.Changes {
-			changes = append(changes,
-				ordered.ObjectOf(ordered.MemberOf("rule", text(c.Rule)),
-					ordered.MemberOf("name", text(c.Name)), ordered.MemberOf("text", text(c.Text))))
-		}
-		differences = append(differences,
-			ordered.ObjectOf(ordered.MemberOf("from", text(s.Templates[d.From].ID)),
-				ordered.MemberOf("to", text(s.Templates[d.To].ID)),
-				ordered.MemberOf("class", text(d.Class)),
-				ordered.MemberOf("changes", ordered.ArrayOf(changes...))))
-	}
-	for _, f := range s.Findings {
-		findings = append(findings,
-			ordered.ObjectOf(ordered.MemberOf("rule", text(f.Rule)),
-				ordered.MemberOf("name", text(f.Name)),
-				ordered.MemberOf("severity", text(f.Severity.String())),
-				ordered.MemberOf("place", text(f.Place.String())),
-				ordered.MemberOf("text", text(f.Text))))
-	}
-	for _, file := range s.Unread {
-		unread = append(unread, text(file))
-	}
+	tokens := ordered.ListOf(s.Tokens, func(t modeldir.Tokens) ordered.Value {
+		return ordered.ObjectOf(ordered.MemberOf("file", text(t.File)),
+			ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS)))
+	})
+	loaders := ordered.ListOf(s.Picks, func(p modeldir.Pick) ordered.Value {
+		return ordered.ObjectOf(ordered.MemberOf("loader", text(p.Loader)),
+			ordered.MemberOf("of", textOrNull(p.Of)),
+			ordered.MemberOf("plain", s.choiceValue(p.Plain)),
+			ordered.MemberOf("tools", s.choiceValue(p.Tools)))
+	})
+	differences := ordered.ListOf(s.Differences, func(d Difference) ordered.Value {
+		changes := ordered.ListOf(d.Changes, func(c rule.Result) ordered.Value {
+			return ordered.ObjectOf(ordered.MemberOf("rule", text(c.Rule)),
+				ordered.MemberOf("name", text(c.Name)), ordered.MemberOf("text", text(c.Text)))
+		})
+		return ordered.ObjectOf(ordered.MemberOf("from", text(s.Templates[d.From].ID)),
+			ordered.MemberOf("to", text(s.Templates[d.To].ID)),
+			ordered.MemberOf("class", text(d.Class)), ordered.MemberOf("changes", changes))
+	})
+	findings := ordered.ListOf(s.Findings, func(f rule.Result) ordered.Value {
+		return ordered.ObjectOf(ordered.MemberOf("rule", text(f.Rule)),
+			ordered.MemberOf("name", text(f.Name)),
+			ordered.MemberOf("severity", text(f.Severity.String())),
+			ordered.MemberOf("place", text(f.Place.String())),
+			ordered.MemberOf("text", text(f.Text)))
+	})
 	return ordered.ObjectOf(
 		ordered.MemberOf("type", text("model_templates")),
 		ordered.MemberOf("path", text(s.Path)),
-		ordered.MemberOf("templates", ordered.ArrayOf(templates...)),
-		ordered.MemberOf("tokens", ordered.ArrayOf(tokens...)),
-		ordered.MemberOf("unread", ordered.ArrayOf(unread...)),
-		ordered.MemberOf("loaders", ordered.ArrayOf(loaders...)),
-		ordered.MemberOf("differences", ordered.ArrayOf(differences...)),
-		ordered.MemberOf("findings", ordered.ArrayOf(findings...)))
+		ordered.MemberOf("templates", ordered.ListOf(s.Templates, Template.value)),
+		ordered.MemberOf("tokens", tokens),
+		ordered.MemberOf("unread", ordered.ListOf(s.Unread, text)),
+		ordered.MemberOf("loaders", loaders),
+		ordered.MemberOf("differences", differences),
+		ordered.MemberOf("findings", findings))
 }
 
-func (t *Template) value() ordered.Value {
+func (t Template) value() ordered.Value {
 	caps, reason := ordered.Value{}, ordered.Value{}
 	capable, gate := false, "pass"
 	if t.Compiled != nil {
