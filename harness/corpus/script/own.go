@@ -23,7 +23,8 @@ func EachOwn(c *families.Corpus) iter.Seq[subject.Source] {
 	return func(yield func(subject.Source) bool) {
 		for i := range c.Families {
 			f := &c.Families[i]
-			if text, err := c.Text(f.Name); f.Own && err == nil && !yield(subject.New(f.Name, text)) {
+			text, err := c.Text(f.Name)
+			if f.Own && err == nil && !yield(subject.New(f.Name, text)) {
 				return
 			}
 		}

@@ -22,8 +22,8 @@ func IsTask(prompt, last string) bool {
 
 // Judged tells whether a template gives its model the task to judge what others said, as those of
 // guards do: it knows no tools, and has sentences of its own where nobody gave instructions; and
-// either such sentences follow the last message, or what the end of the prompt begins an answer with
-// stands before no answer of the history.
+// either such sentences follow the last message, or what the end of the prompt begins an answer
+// with stands before no answer of the history.
 var Judged = probe.NewFact(func(s *probe.Subject) bool {
 	c := s.Template.Caps()
 	asked, err1 := s.Fitted(sample.Talk(sample.User), false, true)

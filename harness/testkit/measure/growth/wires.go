@@ -83,19 +83,20 @@ var responseTemplates = []generator{
 // wireDoors are the readers of the three protocols, of manifests and of response templates.
 func wireDoors() (all []door) {
 	for _, p := range wire.All {
-		all = append(all,
-			door{"request of " + p.Name(), false, wireRequests[p.Name()], ofJSON(func(_ string, v ordered.Value) error {
-				random := bytes.NewReader(make([]byte, 1<<10))
-				sealer, err := wire.NewSealer(make([]byte, 32), random)
-				if err == nil {
-					_, err = p.Decode(v, sealer)
-				}
-				return limited(err)
-			})},
-			door{"answer of " + p.Name(), false, wireAnswers, ofJSON(func(_ string, v ordered.Value) error {
-				p.Read(v)
-				return nil
-			})})
+		request := ofJSON(func(_ string, v ordered.Value) error {
+			random := bytes.NewReader(make([]byte, 1<<10))
+			sealer, err := wire.NewSealer(make([]byte, 32), random)
+			if err == nil {
+				_, err = p.Decode(v, sealer)
+			}
+			return limited(err)
+		})
+		answer := ofJSON(func(_ string, v ordered.Value) error {
+			p.Read(v)
+			return nil
+		})
+		all = append(all, door{"request of " + p.Name(), false, wireRequests[p.Name()], request},
+			door{"answer of " + p.Name(), false, wireAnswers, answer})
 	}
 	return append(all,
 		door{"manifest", false, manifests, func(text string) error {
@@ -103,13 +104,14 @@ func wireDoors() (all []door) {
 				func(manifest.Entry) error { return nil })
 			return limited(err)
 		}},
-		door{"response template", false, responseTemplates, ofJSON(func(_ string, v ordered.Value) error {
-			read, err := responsetemplate.Read(v)
-			if err == nil {
-				_, err = read.Parse(strings.Repeat("<x1>a</x1>", 10), "A", ordered.Value{})
-			}
-			return limited(err)
-		})})
+		door{"response template", false, responseTemplates,
+			ofJSON(func(_ string, v ordered.Value) error {
+				read, err := responsetemplate.Read(v)
+				if err == nil {
+					_, err = read.Parse(strings.Repeat("<x1>a</x1>", 10), "A", ordered.Value{})
+				}
+				return limited(err)
+			})})
 }
 
 // limited takes a refusal for a limit.
