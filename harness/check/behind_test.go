@@ -117,7 +117,7 @@ func TestBehindSelected(t *testing.T) {
 		return all
 	}
 	alone, all := found(check.Options{Only: []string{"A013"}}), found(check.Options{})
-	if len(all) != 1 || !strings.Contains(all[0], "hidden by line 1") || !slices.Equal(alone, all) {
+	if len(all) != 1 || !strings.Contains(all[0], "line 1 stops such requests first") || !slices.Equal(alone, all) {
 		t.Errorf("%q alone, %q among all", alone, all)
 	}
 }

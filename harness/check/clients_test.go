@@ -35,11 +35,11 @@ func TestClients(t *testing.T) {
 				"the role system"},
 		{"a second system message refused", `{% if m.role == 'system' and not loop.first %}{{ raise_exception('first') }}{% endif %}` + content,
 			`[{"role": "system", "content": "Velano."}, {"role": "user", "content": "Pilova?"}, {"role": "system", "content": "Dorune."}]`,
-			"A096", "messages[2] (system) has a second message of instructions; it is rendered " +
-				"with all instructions in one system message"},
+			"A096", "messages[2] (system) has a second system message; it is rendered " +
+				"with all of them in one system message in first place"},
 		{"long ids refused", `{% for c in m.tool_calls or [] %}{% if c.id|length != 9 %}{{ raise_exception('ids') }}{% endif %}{% endfor %}` + content,
 			`[{"role": "user", "content": "Pilova?"}, CALL]`, "A096", "messages[1] (assistant) " +
-				"has a call's id; it is rendered with ids of nine"},
+				"has a tool call's id; it is rendered with ids of nine"},
 		{"a lost developer", `{% if m.role != 'developer' %}` + content + `{% endif %}`,
 			`[{"role": "developer", "content": "Velano."}, {"role": "user", "content": "Pilova?"}]`,
 			"A096", "a request by made-up loses messages[0].content"},

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/conversation"
 )
 
@@ -18,10 +20,10 @@ import (
 var EndMissing = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A142", Name: "end-missing", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "Some messages of the model lack the end of a turn that others have: answers, " +
-			"messages with calls, or those with one form of content.",
+		Short: "Some messages of the model lack the end of a turn that others have: answers, the " +
+			"last one of a conversation, messages with calls, or those with one form of content.",
 		Damage: "The model has seen turns of this kind that nothing ends, and goes on past its " +
-			"answer or its call.",
+			"answer or its call; one that is trained on such texts does not learn to stop.",
 		Fix: "Write the end of a turn after answers and after calls.",
 	},
 	Find: checkEnds,
@@ -31,6 +33,7 @@ var EndMissing = &probe.Rule{
 // within the model's turn, which then ends after a later answer; the answer to them has a header
 // where they do not. The token that ends all sequences is told from other ends by its name.
 func checkEnds(s *probe.Subject, find probe.Finder) {
+	checkLast(s, find)
 	f := s.Template.Analysis().Format
 	header := strings.TrimSpace(f.Header)
 	var ends []string
@@ -85,6 +88,29 @@ func checkEnds(s *probe.Subject, find probe.Finder) {
 		tell(answers[0], "an assistant message", "a tool call")
 	case noCall && !noAnswer && !stops(f.Calls):
 		tell(calls[0], "a tool call", "an assistant message")
+	}
+}
+
+// checkLast looks for the end that an answer has before a question after one that nothing follows:
+// such texts are what a model is trained on.
+func checkLast(s *probe.Subject, find probe.Finder) {
+	last, err1 := s.Fitted(sample.Talk(sample.User, sample.Answer), false, false)
+	more, err2 := s.Fitted(sample.Talk(sample.User, sample.Answer, sample.LaterUser, sample.Answer),
+		false, false)
+	before, _, asked := strings.Cut(last.Text, "USERNEEDLE")
+	_, end, answered := strings.Cut(last.Text, "ANSWERNEEDLE")
+	_, rest, ok := strings.Cut(more.Text, "ANSWERNEEDLE")
+	gap, _, also := strings.Cut(rest, "SECONDNEEDLE")
+	markers := markup.In(gap)
+	if err1 != nil || err2 != nil || !asked || !answered || !ok || !also || len(markers) == 0 ||
+		strings.TrimSpace(end) != "" {
+		return
+	}
+	m := markers[0]
+	if header := source.CommonSuffix(gap, before); m.At < len(gap)-len(header) {
+		find(last.At(len(last.Text)-1), "the last answer of a conversation does not end with %s, as "+
+			"an answer before a user message does\nwho: those who train a model on such texts",
+			probe.JSON(gap[m.At:m.To]))
 	}
 }
 
