@@ -379,9 +379,6 @@ func Evidence(s *probe.Subject, in chattemplate.Input, what string) string {
 		}
 	}
 	var said []string
-	if len(k.Near) == 0 {
-		said = []string{k.String()}
-	}
 	if yes != nil {
 		said = append(said, "written by "+named(yes))
 	}
