@@ -1,8 +1,11 @@
 package compile
 
 import (
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 )
 
 // RendersNothing is the rule A002: the template fails on the plainest conversation.
@@ -19,9 +22,32 @@ var RendersNothing = &probe.Rule{
 	Find:           checkRenders,
 }
 
-// checkRenders reports the reason why the engine cannot compile a template that is valid Jinja.
+// checkRenders reports the reason why the engine cannot compile a template that is valid Jinja. One
+// that refuses plain text in its own words is for other requests, such as those to translate; one
+// that needs a variable which engines set to null fails where they do not.
 func checkRenders(s *probe.Subject, find probe.Finder) {
-	if s.Err != nil && syntax(s) == nil {
+	if s.Err == nil || syntax(s) != nil {
+		return
+	}
+	t, err := parsed(s)
+	if err != nil { // the engine ran out of its bounds
+		find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
+		return
+	}
+	plain := chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true,
+		Kwargs: []ordered.Member{ordered.MemberOf("tools", ordered.Value{})}}
+	_, err = t.Render(plain)
+	told := plain
+	told.Messages = sample.Talk(sample.System, sample.User)
+	_, refused := t.Render(told)
+	switch {
+	case err == nil:
+		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a user message fails where no variable tools "+
+			"is given: %w\nwho: programs that render the template themselves; transformers, vLLM and "+
+			"SGLang set it to null", s.Err)
+	case probe.Worded(s.Err) && refused != nil:
+		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a plain user message is refused: %w", s.Err)
+	default:
 		find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
 	}
 }

@@ -16,7 +16,12 @@ func syntax(s *probe.Subject) error {
 	if s.Err == nil || errors.Is(s.Err, engine.ErrExhausted) {
 		return nil
 	}
-	_, err := chattemplate.Compile(context.Background(),
-		source.New(s.Source.Name, s.Source.Text), s.Source.BOS, s.Source.EOS, subject.Now)
+	_, err := parsed(s)
 	return err
+}
+
+// parsed is a template alone, without what the engine learns of it.
+func parsed(s *probe.Subject) (*chattemplate.Template, error) {
+	return chattemplate.Compile(context.Background(), source.New(s.Source.Name, s.Source.Text),
+		s.Source.BOS, s.Source.EOS, subject.Now)
 }
