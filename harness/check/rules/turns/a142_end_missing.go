@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/exploration"
 	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -107,6 +108,12 @@ func checkLast(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	m := markers[0]
+	for _, v := range exploration.Variables.Of(s) { // such as one that says what the text is for
+		if with, err := s.With(last, v); err == nil && strings.HasSuffix(strings.TrimSpace(with.Text),
+			gap[m.At:m.To]) {
+			return
+		}
+	}
 	if header := source.CommonSuffix(gap, before); m.At < len(gap)-len(header) {
 		find(last.At(len(last.Text)-1), "the last answer of a conversation does not end with %s, as "+
 			"an answer before a user message does\nwho: those who train a model on such texts",
