@@ -84,14 +84,15 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 					s.Template.Analysis().Format.Reasoning.Close.Text)) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
+			harm := "the model goes on from tokens after which no assistant message of the history stands"
 			if rest = strings.TrimSpace(rest); rest != "" && strings.HasSuffix(
-				strings.TrimSpace(turn.Text), rest) { // the model answers after the end
-				find = probe.Weigh(find, rule.Error)
+				strings.TrimSpace(turn.Text), rest) {
+				harm = "the model answers after an end; prompts of models for embeddings and rewards " +
+					"end so"
 			}
 			find(written.At(at), "the generation prompt is not how assistant messages begin in the history "+
 				"(%s)\n%s\n"+
-				"harm: the model goes on from tokens after which no assistant message of the history "+
-				"stands", mode.Name, report.Sides("history", turn.Text, "prompt", prompt.Text))
+				"harm: %s", mode.Name, report.Sides("history", turn.Text, "prompt", prompt.Text), harm)
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)
