@@ -2,11 +2,13 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/edit"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/report"
 )
@@ -111,7 +113,7 @@ func (r Rendering) Lost(path, text string) (at Where) {
 		}
 		role = m.At("role").Text()
 		asked := places(trace, func(name string) bool { return name == of+".role" })
-		if off, ok := extents.Unmatched(asked, role); ok && !r.Has(text) {
+		if off, ok := extents.Unmatched(asked, role); ok && !r.Has(text) && !r.calls(m) {
 			near.past = off + 1
 			near.note = "no branch matches this role; the last test is here"
 			return near
@@ -123,6 +125,13 @@ func (r Rendering) Lost(path, text string) (at Where) {
 		func(prompt string) bool { return strings.Contains(prompt, text) })
 	at.also, at.seen = 0, near.seen // where it was looked at tells nothing
 	return at
+}
+
+// calls reports whether a tool call of a message is in the prompt.
+func (r Rendering) calls(m ordered.Value) bool {
+	return slices.ContainsFunc(m.At("tool_calls").Items(), func(call ordered.Value) bool {
+		return r.Has(call.At("function").At("name").Text())
+	})
 }
 
 // operand is the part of a sum at a place that wrote a byte of a prompt; the place where it is no
