@@ -369,24 +369,11 @@ func Evidence(s *probe.Subject, in chattemplate.Input, what string) string {
 	if k == nil || k.mine[what] != lost && k.mine[what] != partly {
 		return ""
 	}
-	var yes, no []string
-	for _, family := range k.Near {
-		switch known()[family][what] {
-		case written:
-			yes = append(yes, family)
-		case lost, partly:
-			no = append(no, family)
-		}
-	}
-	var said []string
-	if yes != nil {
-		said = append(said, "written by "+named(yes))
-	}
-	if no != nil {
-		said = append(said, "not always written by "+named(no))
-	}
-	if said == nil {
+	writes := slices.DeleteFunc(slices.Clone(k.Near), func(family string) bool {
+		return known()[family][what] != written
+	})
+	if len(writes) == 0 {
 		return ""
 	}
-	return "\nrelatives: " + strings.Join(said, ", ")
+	return "\nrelatives: " + named(writes) + ", which behave like it, always write it"
 }
