@@ -60,9 +60,11 @@ func (r *release) webAssembly(command string) ([]file, error) {
 	// What reads a template, learns a format and checks runs too seldom to gain by inlining, and
 	// the page is loaded over the network.
 	small := "GOFLAGS="
-	for _, seldom := range []string{"harness", "engine/capability", "engine/caps", "engine/emit",
-		"engine/formatjson", "engine/gbnf", "engine/internal/analysis", "engine/internal/observe",
-		"engine/jinja/edit", "engine/jinja/flow", "engine/jinja/syntax", "engine/verify"} {
+	for _, seldom := range []string{"harness", "engine/capability", "engine/caps", "engine/chat",
+		"engine/chattemplate", "engine/codegen", "engine/emit", "engine/formatjson", "engine/gbnf",
+		"engine/internal/analysis", "engine/internal/observe", "engine/jinja/edit",
+		"engine/jinja/flow", "engine/jinja/syntax", "engine/schema", "engine/source",
+		"engine/verify", "engine/wire"} {
 		small += "-gcflags=" + ownPath + "/" + seldom + "/...=-l "
 	}
 	if err := r.compile(engine, command, "main.version", "GOOS=js", "GOARCH=wasm",

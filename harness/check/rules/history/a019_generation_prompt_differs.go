@@ -91,8 +91,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 					"end so"
 			}
 			find(written.At(at), "the generation prompt is not how assistant messages begin in the history "+
-				"(%s)\n%s\n"+
-				"harm: %s", mode.Name, report.Sides("history", turn.Text, "prompt", prompt.Text), harm)
+				"(%s)\n%s\nharm: %s",
+				mode.Name, report.Sides("history", turn.Text, "prompt", prompt.Text), harm)
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)

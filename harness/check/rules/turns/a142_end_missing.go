@@ -109,8 +109,8 @@ func checkLast(s *probe.Subject, find probe.Finder) {
 	}
 	m := markers[0]
 	for _, v := range exploration.Variables.Of(s) { // such as one that says what the text is for
-		if with, err := s.With(last, v); err == nil && strings.HasSuffix(strings.TrimSpace(with.Text),
-			gap[m.At:m.To]) {
+		if with, err := s.With(last, v); err == nil && strings.HasSuffix(
+			strings.TrimSpace(with.Text), gap[m.At:m.To]) {
 			return
 		}
 	}
