@@ -15,9 +15,9 @@ import (
 const (
 	// maxTotal bounds the lines of code of the whole tree. It goes down with what is taken out; a
 	// commit of its own, which names the capability that needs it, raises it.
-	maxTotal   = 140500
+	maxTotal   = 139560
 	maxPackage = 4000  // lines of code of a package
-	maxJinja   = 14200 // lines of code of engine/jinja, which is a language with its library
+	maxJinja   = 11550 // lines of code of engine/jinja, which is a language with its library
 	maxMethods = 40    // methods of a type
 	maxFields  = 15    // fields of the types of onceLarge
 )
@@ -29,9 +29,9 @@ var largePackages = map[string]struct {
 }{
 	"engine/jinja": {maxJinja, "one language: its filters, tests, methods and its interpreter"},
 	"cmd/assay":    {8700, "a file a command; their work is under harness"},
-	"engine/codegen": {5576, "one pass a file from a format to its program and grammar, which " +
+	"engine/codegen": {5557, "one pass a file from a format to its program and grammar, which " +
 		"share the tree of patterns"},
-	"engine/gbnf": {4136, "one language in both directions: reader, automaton, sampler, printer"},
+	"engine/gbnf": {4104, "one language in both directions: reader, automaton, sampler, printer"},
 }
 
 // manyMethods are the types that have more methods: scanners, parsers and machines of a language,
