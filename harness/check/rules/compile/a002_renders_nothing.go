@@ -6,6 +6,7 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/conversation"
 )
 
 // RendersNothing is the rule A002: the template fails on the plainest conversation.
@@ -37,15 +38,13 @@ func checkRenders(s *probe.Subject, find probe.Finder) {
 	plain := chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true,
 		Kwargs: []ordered.Member{ordered.MemberOf("tools", ordered.Value{})}}
 	_, err = t.Render(plain)
-	told := plain
-	told.Messages = sample.Talk(sample.System, sample.User)
-	_, refused := t.Render(told)
 	switch {
 	case err == nil:
 		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a user message fails where no variable tools "+
 			"is given: %w\nwho: programs that render the template themselves; transformers, vLLM and "+
 			"SGLang set it to null", s.Err)
-	case probe.Worded(s.Err) && refused != nil:
+	case probe.Worded(s.Err) && conversation.Explore(t, s.Source.Grammar(), nil,
+		conversation.UsualRenders, s.Source.Unreachable).Rendered != nil:
 		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a plain user message is refused: %w", s.Err)
 	default:
 		find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
