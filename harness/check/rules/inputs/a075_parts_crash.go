@@ -9,7 +9,7 @@ import (
 // though in those of another it may come so.
 var PartsCrash = &probe.Rule{
 	Rule: rule.Rule{
-		ID: "A075", Name: "parts-crash", Severity: rule.Error, Harm: rule.Crashed,
+		ID: "A075", Name: "parts-crash", Severity: rule.Warning, Harm: rule.Crashed,
 		Short: "Content in parts ends in an error in the messages of one role, though in those " +
 			"of another it may come so.",
 		Damage: "Clients that send all content in parts fail with a system message, with a " +
