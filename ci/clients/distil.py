@@ -209,23 +209,6 @@ ABOUT = {
 }
 
 
-def name(ms):
-    words, i = [], 0
-    for m in ms:
-        r, c = m["role"], m.get("content")
-        if r == "assistant" and m.get("tool_calls"):
-            w = "call" if len(m["tool_calls"]) == 1 else f"{len(m['tool_calls'])} calls"
-            if c:
-                w = "content and " + w
-        else:
-            w = {"user": "question", "assistant": "answer", "tool": "result"}.get(r, r)
-        if isinstance(c, list):
-            kinds = [p["type"] for p in c]
-            w += " with an image" if "image_url" in kinds else " in parts"
-        words.append(w)
-    return ", ".join(words)
-
-
 logs, note, out = sys.argv[1:]
 for client, (package, protocol) in ABOUT.items():
     version = open(os.path.join(logs, client + ".version")).read().strip()
@@ -266,7 +249,7 @@ for client, (package, protocol) in ABOUT.items():
         if key in have:
             continue
         have.add(key)
-        reqs.append({"name": name(clean), "request": req})
+        reqs.append({"request": req})
     doc = {
         "client": client,
         "package": package,
@@ -301,9 +284,9 @@ for client, (package, protocol) in ABOUT.items():
     L.append(' "requests": [')
     for i, q in enumerate(reqs):
         L.append(
-            f'  {{"name": {dump(q["name"])},'
-            + (f' "tools": {q["tools"]},' if "tools" in q else "")
-            + ' "messages": ['
+            "  {"
+            + (f'"tools": {q["tools"]}, ' if "tools" in q else "")
+            + '"messages": ['
         )
         ms = q["request"]["messages"]
         for j, m in enumerate(ms):

@@ -30,6 +30,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/conversation"
 )
 
 // Client is a program that sends requests.
@@ -99,22 +100,22 @@ func read(text string) (Client, error) {
 	c := Client{Name: v.At("client").Text(), Package: v.At("package").Text(),
 		Version: v.At("version").Text(), Protocol: v.At("protocol").Text()}
 	sets := v.At("tools").Items()
-	for _, q := range v.At("requests").Items() {
-		r := Request{Name: q.At("name").Text(),
-			Request: chat.Request{Messages: q.At("messages").Items()}}
+	for i, q := range v.At("requests").Items() {
+		r := Request{Request: chat.Request{Messages: q.At("messages").Items()}}
 		if which, ok := q.Get("tools"); ok {
 			n, err := strconv.Atoi(which.Text())
 			if err != nil || n < 0 || n >= len(sets) {
-				return c, fmt.Errorf("%s: there are no tools %s", r.Name, which)
+				return c, fmt.Errorf("request %d: there are no tools %s", i+1, which)
 			}
 			for _, t := range sets[n].Items() {
 				tool, err := chat.ParseTool(t)
 				if err != nil {
-					return c, fmt.Errorf("%s: tools%w", r.Name, err)
+					return c, fmt.Errorf("request %d: tools%w", i+1, err)
 				}
 				r.Tools = append(r.Tools, tool)
 			}
 		}
+		r.Name = conversation.Told(r.Request)
 		c.Requests = append(c.Requests, r)
 	}
 	return c, nil
