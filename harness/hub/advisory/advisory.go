@@ -117,7 +117,7 @@ type Survey struct {
 	Downloads map[string]int64 `json:"downloads"`
 }
 
-// Excerpt is the piece of the first witness' prompt where the two texts part.
+// Excerpt is the piece of the first witness' prompt that shows the fault, or why there is none.
 type Excerpt struct {
 	Faulty string `json:"faulty"`
 	Fixed  string `json:"fixed,omitempty"`

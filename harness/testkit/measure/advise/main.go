@@ -7,6 +7,9 @@
 // them. The program adds what is computed: digests, the rule that finds the fault, the engines that
 // show it, witnesses, and the excerpt. A pair is left out, with the reason, where no rule has an
 // error or a warning that the mended text ends, or where no request shows the difference.
+//
+// The excerpt is where the two prompts first part: a person moves it where the fault stands
+// elsewhere, and adds the engines whose clients spell the request in another way.
 package main
 
 import (
@@ -77,6 +80,8 @@ type pair struct {
 	Where      string               `json:"where"` // who publishes the mended text
 	Survey     *advisory.Survey     `json:"survey"`
 	Rule       string               `json:"rule"` // "": the first that the mended text ends
+	// Requests show what the summary says; none: those of the rule's findings do.
+	Requests []ordered.Value `json:"requests"`
 }
 
 func run(in io.Reader, log io.Writer, index, out, day string, no int) error {
@@ -150,21 +155,23 @@ func draft(p pair) (*advisory.Record, error) {
 	t.Fixable = slices.ContainsFunc(patched.Patches, func(p fix.Patch) bool {
 		return slices.ContainsFunc(p.Gone, func(g fix.Gone) bool { return g.Rule == t.Rule })
 	})
-	return r, witness(t, faulty, mended)
+	if p.Requests == nil {
+		only := check.Options{Only: []string{t.Rule}, Requests: true}
+		for _, found := range check.Template(faulty, only) {
+			if found.Request != nil {
+				p.Requests = append(p.Requests, ordered.MustParse(string(found.Request)))
+			}
+		}
+	}
+	return r, witness(t, faulty, mended, p.Requests)
 }
 
 // common are requests beside those that are spelled unusually.
 var common = []string{
 	`{"messages": [{"role": "user", "content": "Who won the race?"},
-	{"role": "assistant", "content": null, "tool_calls": [{"id": "call_9f8e", "type": "function",
-	"function": {"name": "find_results", "arguments": "{\"city\": \"Lyon\"}"}}]},
-	{"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."}]}`,
-	`{"messages": [{"role": "user", "content": "Who won the race?"},
 	{"role": "assistant", "content": "", "tool_calls": [{"id": "call_9f8e", "type": "function",
 	"function": {"name": "find_results", "arguments": {"city": "Lyon", "year": 1999, "live": false,
 	"note": null}}}]}, {"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."}]}`,
-	`{"messages": [{"role": "user", "content": "Who won the race?"}], "tools": [{"type": "function",
-	"function": {"name": "find_results"}}]}`,
 	`{"messages": [{"role": "user", "content": "Who won the race?"}], "tools": [{"type": "function",
 	"function": {"name": "find_results", "description": "Finds results.", "parameters": {"type":
 	"object", "properties": {"city": {"type": ["string", "null"]}, "year": {"anyOf":
@@ -205,11 +212,12 @@ func requests() (all []ordered.Value) {
 // difference is a request of which the two texts make different prompts in some views.
 type difference struct {
 	advisory.Witness
-	views []view.View
+	views []string
 }
 
-// witness adds the witnesses, the engines, and the excerpt.
-func witness(t *advisory.Template, faulty, mended subject.Source) error {
+// witness adds the witnesses, the engines, and the excerpt. The smallest of the telling requests
+// comes first: of a broad mend a smaller one may show another difference than the fault.
+func witness(t *advisory.Template, faulty, mended subject.Source, telling []ordered.Value) error {
 	was, err := advisory.NewRenders(context.Background(), faulty, engine.Limits{})
 	if err != nil {
 		return err
@@ -222,41 +230,12 @@ func witness(t *advisory.Template, faulty, mended subject.Source) error {
 	if err != nil {
 		return err
 	}
-	var shown []difference
-	var controls []advisory.Witness
-	for _, request := range requests() {
-		var d difference
-		for _, v := range view.Views() {
-			in, err := v.Serve(served.ChatTemplate()).Input(request)
-			if err != nil {
-				continue
-			}
-			w := advisory.Witness{Variables: variables(in)}
-			w.Faulty, w.Fixed = was.Outcome(w.Variables), is.Outcome(w.Variables)
-			switch {
-			case w.Faulty == "" || w.Fixed == "":
-			case w.Faulty != w.Fixed:
-				if d.views = append(d.views, v); len(d.views) == 1 {
-					d.Witness = w
-				}
-			case w.Faulty != advisory.Refused && len(d.views) == 0 && v.Engine == "transformers" &&
-				v.Releases == "":
-				controls = append(controls, w)
-			}
-		}
-		if len(d.views) > 0 {
-			shown = append(shown, d)
-		}
-	}
+	shown, _ := compare(served.ChatTemplate(), was, is, telling)
+	others, controls := compare(served.ChatTemplate(), was, is, requests())
+	shown = append(shown[:min(1, len(shown))], others...)
 	if len(shown) == 0 {
 		return errors.New("no request shows the difference")
 	}
-	slices.SortStableFunc(shown, func(a, b difference) int {
-		return cmp.Compare(len(a.Variables), len(b.Variables))
-	})
-	slices.SortStableFunc(controls, func(a, b advisory.Witness) int {
-		return cmp.Compare(len(a.Variables), len(b.Variables))
-	})
 	t.Witnesses = []advisory.Witness{shown[0].Witness}
 	// A prompt says more than that there is none, and a long one more than a short one.
 	for _, d := range slices.Backward(shown[1:]) {
@@ -265,13 +244,11 @@ func witness(t *advisory.Template, faulty, mended subject.Source) error {
 			break
 		}
 	}
-	t.Witnesses = append(t.Witnesses, controls[:min(2, len(controls))]...)
-	t.Engines = []string{"all"}
-	if seen := shown[0].views; len(seen) < len(view.Views()) {
-		t.Engines = nil
-		for _, v := range seen {
-			t.Engines = append(t.Engines, v.String())
-		}
+	for _, d := range controls[:min(2, len(controls))] {
+		t.Witnesses = append(t.Witnesses, d.Witness)
+	}
+	if t.Engines = shown[0].views; len(t.Engines) == len(view.Views()) {
+		t.Engines = []string{"all"}
 	}
 	a, b := prompt(was, shown[0].Witness), prompt(is, shown[0].Witness)
 	at := parting(a, b)
@@ -279,15 +256,49 @@ func witness(t *advisory.Template, faulty, mended subject.Source) error {
 	return nil
 }
 
+// compare returns the requests of which two texts make different prompts, and those of which they
+// make the same, both the smallest first.
+func compare(served *chattemplate.Template, was, is *advisory.Renders, all []ordered.Value) (shown,
+	controls []difference) {
+	for _, request := range all {
+		var d difference
+		for _, v := range view.Views() {
+			in, err := v.Serve(served).Input(request)
+			if err != nil {
+				continue
+			}
+			w := advisory.Witness{Variables: variables(in)}
+			w.Faulty, w.Fixed = was.Outcome(w.Variables), is.Outcome(w.Variables)
+			switch {
+			case w.Faulty == "" || w.Fixed == "":
+			case w.Faulty != w.Fixed:
+				if d.views = append(d.views, v.String()); len(d.views) == 1 {
+					d.Witness = w
+				}
+			case w.Faulty != advisory.Refused && len(d.views) == 0 && v.Engine == "transformers" &&
+				v.Releases == "":
+				controls = append(controls, difference{Witness: w})
+			}
+		}
+		if len(d.views) > 0 {
+			shown = append(shown, d)
+		}
+	}
+	for _, list := range [][]difference{shown, controls} {
+		slices.SortStableFunc(list, func(a, b difference) int {
+			return cmp.Compare(len(a.Variables), len(b.Variables))
+		})
+	}
+	return shown, controls
+}
+
 // variables returns an input as the variables of a template.
 func variables(in chattemplate.Input) json.RawMessage {
-	members := []ordered.Member{ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...))}
+	v := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)))
 	if len(in.Tools) > 0 {
-		members = append(members, ordered.MemberOf("tools", ordered.ArrayOf(in.Tools...)))
+		v = v.With("tools", ordered.ArrayOf(in.Tools...))
 	}
-	members = append(members,
-		ordered.MemberOf("add_generation_prompt", ordered.Boolean(in.Generate)))
-	v := ordered.ObjectOf(members...)
+	v = v.With("add_generation_prompt", ordered.Boolean(in.Generate))
 	for _, m := range in.Kwargs { // one of the template's variables has precedence
 		v = v.With(m.Key, m.Value)
 	}
@@ -306,8 +317,7 @@ func prompt(r *advisory.Renders, w advisory.Witness) string {
 }
 
 // parting returns the offset of the line in which two texts part.
-func parting(a, b string) int {
-	at := 0
+func parting(a, b string) (at int) {
 	for at < min(len(a), len(b)) && a[at] == b[at] {
 		at++
 	}
@@ -316,7 +326,5 @@ func parting(a, b string) int {
 
 // around returns what stands around an offset of a text.
 func around(text string, at int) string {
-	from := max(0, at-60)
-	to := min(len(text), at+100)
-	return strings.ToValidUTF8(text[from:to], "")
+	return strings.ToValidUTF8(text[max(0, at-60):min(len(text), at+100)], "")
 }
