@@ -151,7 +151,7 @@ func (g *Grammar) String() string {
 // String returns the element as it stands in a grammar.
 func (e Element) String() string { return string(appendElement(nil, e)) }
 
-var hyphen = Range{'-', '-'}
+var hyphen = Range{Lo: '-', Hi: '-'}
 
 func appendAlts(dst []byte, alts []Alternate) []byte {
 	for i, alt := range alts {

@@ -353,7 +353,7 @@ func newLexing(g *Grammar, copies bool) (l *lexing, ok bool) {
 				switch e.Kind {
 				case Literal:
 					for i, r := range e.Text {
-						at = place(at, []Range{{r, r}}, e, i, false)
+						at = place(at, []Range{{Lo: r, Hi: r}}, e, i, false)
 					}
 				case Token: // no text: it meets nothing
 					at = place(at, nil, e, 0, false)

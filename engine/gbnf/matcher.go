@@ -344,7 +344,7 @@ func (m *Matcher) couldContinue(head []byte) bool {
 		}
 		return r
 	}
-	reach := Range{decode(0x80), min(decode(0xbf), unicode.MaxRune)}
+	reach := Range{Lo: decode(0x80), Hi: min(decode(0xbf), unicode.MaxRune)}
 	return slices.ContainsFunc(m.tops, func(p place) bool {
 		switch p.node.kind {
 		case Literal:

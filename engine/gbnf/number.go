@@ -13,7 +13,7 @@ import (
 const maxDigits = 19
 
 func (l *lowering) digit(lo, hi byte) Element {
-	return l.b.Class([]Range{{rune(lo), rune(hi)}}, false)
+	return l.b.Class([]Range{{Lo: rune(lo), Hi: rune(hi)}}, false)
 }
 
 // digits matches lo to hi digits.

@@ -13,7 +13,7 @@ func complement(ranges []Range) []Range {
 	next := rune(0)
 	add := func(lo, hi rune) {
 		if lo < 0xd800 && hi >= 0xd800 {
-			out = append(out, Range{lo, 0xd7ff})
+			out = append(out, Range{Lo: lo, Hi: 0xd7ff})
 			lo = 0xe000
 		} else if lo >= 0xd800 && lo < 0xe000 {
 			lo = 0xe000
@@ -22,7 +22,7 @@ func complement(ranges []Range) []Range {
 			hi = 0xd7ff
 		}
 		if lo <= hi {
-			out = append(out, Range{lo, hi})
+			out = append(out, Range{Lo: lo, Hi: hi})
 		}
 	}
 	for _, r := range ranges {
@@ -42,7 +42,7 @@ func intersect(a, b []Range) []Range {
 	var out []Range
 	for len(a) > 0 && len(b) > 0 {
 		if lo, hi := max(a[0].Lo, b[0].Lo), min(a[0].Hi, b[0].Hi); lo <= hi {
-			out = append(out, Range{lo, hi})
+			out = append(out, Range{Lo: lo, Hi: hi})
 		}
 		if a[0].Hi < b[0].Hi {
 			a = a[1:]
@@ -60,7 +60,7 @@ func subtract(a, b []Range) []Range { return intersect(a, complement(b)) }
 func runes(text string) []Range {
 	var out []Range
 	for _, r := range text {
-		out = append(out, Range{r, r})
+		out = append(out, Range{Lo: r, Hi: r})
 	}
 	return schema.NormalRanges(out)
 }

@@ -38,15 +38,15 @@ type escape struct {
 }
 
 var (
-	controls   = Range{0, 0x1f}
-	notASCII   = []Range{{0x80, unicode.MaxRune}}
-	everything = []Range{{0, unicode.MaxRune}}
+	controls   = Range{Lo: 0, Hi: 0x1f}
+	notASCII   = []Range{{Lo: 0x80, Hi: unicode.MaxRune}}
+	everything = []Range{{Lo: 0, Hi: unicode.MaxRune}}
 )
 
 func (l *lowering) jsonCoder() coder {
 	return coder{
 		l: l, kind: coderJSON, quote: '"',
-		exclude: schema.NormalRanges([]Range{controls, {'"', '"'}, {'\\', '\\'}}),
+		exclude: schema.NormalRanges([]Range{controls, {Lo: '"', Hi: '"'}, {Lo: '\\', Hi: '\\'}}),
 		escapes: []escape{{'"', `\"`}, {'\\', `\\`}, {'/', `\/`}, {'\b', `\b`}, {'\f', `\f`}, {'\n', `\n`}, {'\r', `\r`}, {'\t', `\t`}},
 	}
 }
@@ -54,7 +54,7 @@ func (l *lowering) jsonCoder() coder {
 func (l *lowering) pythonCoder(quote rune) coder {
 	return coder{
 		l: l, kind: coderPython, quote: quote,
-		exclude: schema.NormalRanges([]Range{controls, {quote, quote}, {'\\', '\\'}}),
+		exclude: schema.NormalRanges([]Range{controls, {Lo: quote, Hi: quote}, {Lo: '\\', Hi: '\\'}}),
 		escapes: []escape{{'\'', `\'`}, {'"', `\"`}, {'\\', `\\`}, {'\n', `\n`}, {'\r', `\r`}, {'\t', `\t`}},
 	}
 }
@@ -94,7 +94,7 @@ func (c coder) char() Element {
 }
 
 func (c coder) hex() Element {
-	return c.l.b.Class([]Range{{'0', '9'}, {'A', 'F'}, {'a', 'f'}}, false)
+	return c.l.b.Class([]Range{{Lo: '0', Hi: '9'}, {Lo: 'A', Hi: 'F'}, {Lo: 'a', Hi: 'f'}}, false)
 }
 
 // unicode matches the escape of one character after the backslash: a surrogate only in a pair.
@@ -145,7 +145,7 @@ func (c coder) class(ranges []Range) Element {
 		}
 		if len(subtract([]Range{controls}, ranges)) == 0 {
 			escapes = append(escapes,
-				b.Seq(b.Lit("u00"), b.Class([]Range{{'0', '1'}}, false), c.hex()))
+				b.Seq(b.Lit("u00"), b.Class([]Range{{Lo: '0', Hi: '1'}}, false), c.hex()))
 		}
 		choices = append(choices, b.Rule("escaped", b.Seq(b.Lit(`\`), b.Alt(escapes...))))
 	}
@@ -352,9 +352,9 @@ func (l *lowering) outside(rows [][]rune, depth int, c coder) Element {
 		for run < len(rows) && rows[run][depth] == r {
 			run++
 		}
-		known = append(known, Range{r, r})
+		known = append(known, Range{Lo: r, Hi: r})
 		choices = append(choices,
-			b.Seq(c.class([]Range{{r, r}}), l.outside(rows[:run], depth+1, c)))
+			b.Seq(c.class([]Range{{Lo: r, Hi: r}}), l.outside(rows[:run], depth+1, c)))
 		rows = rows[run:]
 	}
 	away := complement(schema.NormalRanges(known))

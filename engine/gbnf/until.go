@@ -221,13 +221,13 @@ func (ac *automaton) transitions(s int) []transition {
 		if to == 0 {
 			continue
 		}
-		away = append(away, Range{r, r})
+		away = append(away, Range{Lo: r, Hi: r})
 		i := slices.IndexFunc(out, func(t transition) bool { return t.to == to })
 		if i < 0 {
 			i = len(out)
 			out = append(out, transition{to: to})
 		}
-		out[i].ranges = append(out[i].ranges, Range{r, r})
+		out[i].ranges = append(out[i].ranges, Range{Lo: r, Hi: r})
 	}
 	ac.states[s].leads = append(out, transition{to: 0, ranges: away, negated: true})
 	return ac.states[s].leads
