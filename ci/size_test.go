@@ -31,7 +31,7 @@ var largePackages = map[string]struct {
 	"cmd/assay":    {8700, "a file a command; their work is under harness"},
 	"engine/codegen": {5557, "one pass a file from a format to its program and grammar, which " +
 		"share the tree of patterns"},
-	"engine/gbnf": {4104, "one language in both directions: reader, automaton, sampler, printer"},
+	"engine/gbnf": {4105, "one language in both directions: reader, automaton, sampler, printer"},
 }
 
 // manyMethods are the types that have more methods: scanners, parsers and machines of a language,

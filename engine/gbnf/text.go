@@ -54,7 +54,8 @@ func (l *lowering) jsonCoder() coder {
 func (l *lowering) pythonCoder(quote rune) coder {
 	return coder{
 		l: l, kind: coderPython, quote: quote,
-		exclude: schema.NormalRanges([]Range{controls, {Lo: quote, Hi: quote}, {Lo: '\\', Hi: '\\'}}),
+		exclude: schema.NormalRanges([]Range{controls, {Lo: quote, Hi: quote},
+			{Lo: '\\', Hi: '\\'}}),
 		escapes: []escape{{'\'', `\'`}, {'"', `\"`}, {'\\', `\\`}, {'\n', `\n`}, {'\r', `\r`}, {'\t', `\t`}},
 	}
 }
