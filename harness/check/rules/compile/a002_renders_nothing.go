@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -23,6 +24,9 @@ var RendersNothing = &probe.Rule{
 	Find:           checkRenders,
 }
 
+// looked bounds the steps of the renders by which a template that fails is looked at.
+const looked = 1_000_000
+
 // checkRenders reports the reason why the engine cannot compile a template that is valid Jinja. One
 // that refuses plain text in its own words is for other requests, such as those to translate; one
 // that needs a variable which engines set to null fails where they do not.
@@ -31,13 +35,13 @@ func checkRenders(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	t, err := parsed(s)
-	if err != nil { // the engine ran out of its bounds
+	if class := jinja.Class(s.Err); err != nil || class == "" || class == "LimitError" {
 		find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
-		return
+		return // it costs too much, and nothing more is tried
 	}
-	plain := chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true,
-		Kwargs: []ordered.Member{ordered.MemberOf("tools", ordered.Value{})}}
-	_, err = t.Render(plain)
+	t.Bound(t.Limits, looked)
+	_, err = t.Render(chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true,
+		Kwargs: []ordered.Member{ordered.MemberOf("tools", ordered.Value{})}})
 	switch {
 	case err == nil:
 		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a user message fails where no variable tools "+
