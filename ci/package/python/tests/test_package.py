@@ -26,7 +26,7 @@ CALL = 'Hi <tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich"}
 def test_check():
     good, bad = assay_chat.check(GOOD), assay_chat.check(str(BAD))
     assert good.ok and good.tool_capable and good.passed > 50
-    assert not bad.ok and bad.findings[0].rule == "A012" and bad.findings[0].place == f"{BAD}:22:39"
+    assert not bad.ok and bad.findings[0].rule == "A012" and bad.findings[0].place == f"{BAD}:22:48"
     assert "^" in str(bad.errors[0])
     assert assay_chat.check(BAD, only=["A001"], untrusted=True).findings == []
 
