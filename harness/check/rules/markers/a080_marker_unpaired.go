@@ -76,6 +76,10 @@ func (u unpaired) thought() bool {
 	})
 }
 
+// mostShown bounds the markers for which a request is looked for in which they are unpaired: it is
+// read for each of its parts.
+const mostShown = 8
+
 func checkPaired(s *probe.Subject, find probe.Finder) {
 	all := map[string]*pairs{}
 	var keys []string
@@ -115,6 +119,7 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 	checkHeaders(s, find)
 	sections := !s.Fires("A073")
 	turns := !s.Fires("A058") && !s.Fires("A059")
+	shown := 0
 	for _, key := range keys {
 		p := all[key]
 		if !sections && p.ill > 0 && len(p.first.in.Kinds) > 1 &&
@@ -136,6 +141,10 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			continue // a prompt may close reasoning that the header opens
 		}
 		first := p.first
+		if shown++; shown > mostShown {
+			first.in.Show(s, find, first.At, "%s is %s", probe.JSON(text), first.what)
+			continue
+		}
 		first.in.Smallest(s, func(t *prompts.Prompt) bool {
 			now := unpairedIn(t)[key]
 			if now == nil || now.first.in == nil || now.first.what != first.what {
