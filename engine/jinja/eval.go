@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -28,6 +29,8 @@ type eval struct {
 	depth      int              // nesting of calls and of recursions over values
 	maxDepth   int              // its limit
 	calls      []*call          // free calls, for reuse
+	args       []Value          // a stack of call arguments
+	kwargs     []kwarg          // the same for keyword arguments
 	pos        syntax.Pos       // where the operation stands that runs
 }
 
@@ -135,7 +138,7 @@ const (
 	LimitError           class = "LimitError"
 )
 
-// raised is a Python exception on its way out of a built-in; the interpreter adds the position.
+// raised is a Python exception on its way out of the render, which adds the position.
 type raised struct {
 	class class
 	msg   string
@@ -151,49 +154,39 @@ func errf(c class, format string, args ...any) error {
 // brokenOff is the reason for which the caller has broken the render off, on its way out.
 type brokenOff struct{ err error }
 
-// raise raises an error, if there is one. Operations raise by panic, as those of Python do; what
-// they raise leaves the render ([Template.run]) or an [attempt].
-func raise(err error) {
-	switch err.(type) {
+// caught returns the error that a panic raises. Operations raise by panic, as those of Python do;
+// what they raise leaves the render ([Template.run]) or an [attempt]. Other panics go on.
+func caught(panicked any) error {
+	switch r := panicked.(type) {
 	case nil:
+		return nil
 	case *raised:
-		panic(err)
-	default:
-		panic(brokenOff{err})
-	}
-}
-
-// caught is deferred where what is raised becomes an error that is returned. Other panics go on.
-func caught(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case *raised:
-		*err = r
+		return r
 	case brokenOff:
-		*err = r.err
-	default:
-		panic(r)
+		return r.err
 	}
+	panic(panicked)
 }
 
-// attempt calls a function and returns what it raises.
-func attempt[T any](f func() T) (v T, err error) {
-	defer caught(&err)
+// attempt calls a function and returns the error that it raises if that is of one of the classes,
+// or any where none are named; others go on. What the error leaves in the middle is taken back.
+func attempt[T any](e *eval, f func() T, classes ...class) (v T, err error) {
+	args, kwargs, depth, pos, escaped := len(e.args), len(e.kwargs), e.depth, e.pos, e.autoescape
+	defer func() {
+		r := recover()
+		if err = caught(r); err != nil && len(classes) > 0 && !isClass(err, classes...) {
+			panic(r)
+		}
+		e.args, e.kwargs, e.depth, e.pos = e.args[:args], e.kwargs[:kwargs], depth, pos
+		e.autoescape = escaped
+	}()
 	return f(), nil
 }
 
 // isClass reports whether err is an exception of one of the classes.
 func isClass(err error, classes ...class) bool {
 	r, ok := err.(*raised)
-	if !ok {
-		return false
-	}
-	for _, c := range classes {
-		if r.class == c {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(classes, r.class)
 }
 
 // builtin describes a filter, test, global function or method.

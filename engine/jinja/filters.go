@@ -71,10 +71,10 @@ type getter struct {
 }
 
 func newGetter(e *eval, attribute, def Value, fold bool) *getter {
-	return &getter{e: e, parts: attributeParts(attribute), def: def.or(noneValue()), fold: fold}
+	return &getter{e: e, parts: attributeParts(e, attribute), def: def.or(noneValue()), fold: fold}
 }
 
-func attributeParts(attribute Value) []Value {
+func attributeParts(e *eval, attribute Value) []Value {
 	switch {
 	case attribute.isMissing() || attribute.isNone():
 		return nil
@@ -85,7 +85,7 @@ func attributeParts(attribute Value) []Value {
 	for _, part := range strings.Split(attribute.text(), ".") {
 		v := stringValue(part)
 		if part != "" && allRunes(part, isDigitRune) {
-			if n, err := attempt(func() Value { return parseInt(part, 10) }); err == nil {
+			if n, err := attempt(e, func() Value { return parseInt(part, 10) }); err == nil {
 				v = n
 			}
 		}

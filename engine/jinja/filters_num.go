@@ -21,11 +21,10 @@ var numberFilters = []entryOf{
 	}},
 	{"filesizeformat", "binary?", filterFileSize},
 	{"float", "default?", func(c *call) Value {
-		f, err := attempt(func() float64 { return floatOf(c.recv) })
-		if isClass(err, TypeError, ValueError) {
+		f, err := attempt(c.eval, func() float64 { return floatOf(c.recv) }, TypeError, ValueError)
+		if err != nil {
 			return c.arg(0, floatValue(0))
 		}
-		raise(err)
 		return c.computed(floatValue(f))
 	}},
 	{"int", "default? base?", filterInt},
@@ -63,20 +62,19 @@ func intOf(v Value) Value {
 }
 
 func filterInt(c *call) Value {
-	v, err := attempt(func() Value {
+	v, err := attempt(c.eval, func() Value {
 		if base := c.arg(1, intValue(10)); c.recv.isString() {
 			return parseInt(c.recv.text(), toInt(base))
 		}
 		return intOf(c.recv)
-	})
-	if isClass(err, TypeError, ValueError) {
-		// "42.23" is 42
-		v, err = attempt(func() Value { return truncate(floatOf(c.recv)) })
-		if isClass(err, TypeError, ValueError) {
-			return c.arg(0, intValue(0))
-		}
+	}, TypeError, ValueError)
+	if err != nil { // "42.23" is 42
+		v, err = attempt(c.eval, func() Value { return truncate(floatOf(c.recv)) },
+			TypeError, ValueError)
 	}
-	raise(err)
+	if err != nil {
+		return c.arg(0, intValue(0))
+	}
 	return c.computed(v)
 }
 

@@ -81,7 +81,7 @@ func filterAttr(c *call) Value {
 
 func filterBatch(c *call) Value {
 	e, size, fill := c.eval, c.args[0], c.arg(1, noneValue())
-	it, err := attempt(func() iterator { return iterate(e, c.recv) })
+	it, err := attempt(e, func() iterator { return iterate(e, c.recv) }, TypeError)
 	if err != nil {
 		return failing("do_batch", err)
 	}
@@ -117,10 +117,7 @@ func filterBatch(c *call) Value {
 
 // failing is a generator whose use gives an error, where jinja2 finds it only then.
 func failing(name string, err error) Value {
-	return generatorValue(name, func(*eval) (Value, bool) {
-		raise(err)
-		return Value{}, false
-	})
+	return generatorValue(name, func(*eval) (Value, bool) { panic(err) })
 }
 
 func filterDictsort(c *call) Value {
@@ -466,15 +463,15 @@ func filterReverse(c *call) Value {
 	if c.recv.isString() {
 		return getslice(c.eval, c.recv, noneValue(), noneValue(), intValue(-1))
 	}
-	next, err := attempt(func() func(*eval) (Value, bool) { return reversed(c.eval, c.recv) })
+	e := c.eval
+	next, err := attempt(e, func() func(*eval) (Value, bool) { return reversed(e, c.recv) })
 	if err == nil {
 		return generatorValue(typeName(c.recv)+"_reverseiterator", next)
 	}
-	items, err := attempt(func() []Value { return collectOwn(c.eval, c.recv) })
-	if isClass(err, TypeError) {
+	items, err := attempt(e, func() []Value { return collectOwn(e, c.recv) }, TypeError)
+	if err != nil {
 		panic(errf(FilterArgumentError, "argument must be iterable"))
 	}
-	raise(err)
 	slices.Reverse(items)
 	return c.list(items)
 }
@@ -527,7 +524,7 @@ func filterUnique(c *call) Value {
 	e := c.eval
 	sensitive := c.flag(0, false)
 	get := newGetter(e, c.args[1], noneValue(), !sensitive)
-	it, err := attempt(func() iterator { return iterate(e, c.recv) })
+	it, err := attempt(e, func() iterator { return iterate(e, c.recv) }, TypeError)
 	if err != nil {
 		return failing("do_unique", err)
 	}

@@ -261,7 +261,7 @@ func filterURLEncode(c *call) Value {
 		src = viewValue(c.eval, src, viewItems)
 	}
 	for item := range e.each(src) {
-		pair, err := attempt(func() []Value { return collect(e, item) })
+		pair, err := attempt(e, func() []Value { return collect(e, item) })
 		if err != nil {
 			panic(errf(TypeError, "cannot unpack non-iterable %s object", typeName(item)))
 		}

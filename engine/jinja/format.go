@@ -137,7 +137,7 @@ func (b *builder) format(e *eval, v Value, text string) {
 	case strings.IndexByte("eEfFgG%", f.kind) >= 0:
 		out = f.float(toFloat(v), typeName(v))
 	default:
-		raise(f.unknown(typeName(v)))
+		panic(f.unknown(typeName(v)))
 	}
 	b.buf = append(b.buf, out...)
 	b.mark(start, leaf(v, Python))
@@ -147,7 +147,7 @@ func (b *builder) formatString(e *eval, v Value, text string) {
 	f := parseSpec(text, typeName(v))
 	switch {
 	case f.kind != 0 && f.kind != 's':
-		raise(f.unknown("str"))
+		panic(f.unknown("str"))
 	case f.sign == ' ':
 		panic(errf(ValueError, "Space not allowed in string format specifier"))
 	case f.sign != 0:
@@ -281,7 +281,7 @@ func (f *spec) float(x float64, typeName string) string {
 		x *= 100
 	case 'e', 'E', 'f', 'F', 'g', 'G':
 	default:
-		raise(f.unknown(typeName))
+		panic(f.unknown(typeName))
 	}
 	if precision < 0 {
 		precision = 6

@@ -17,8 +17,6 @@ type interp struct {
 	// by index of input name: the variable, the global, or the value that the template set at its
 	// top
 	ctx      []Value
-	args     []Value    // a stack of call arguments
-	kwargs   []kwarg    // the same for keyword arguments
 	free     [][]*frame // frames for reuse, by routine
 	retired  []retired
 	loops    []*loopContext // for reuse
@@ -38,7 +36,7 @@ type frame struct {
 	slots []Value
 }
 
-// stmt is the code of a statement, expr that of an expression. Either may raise, see [raise].
+// stmt is the code of a statement, expr that of an expression. Either may raise, see [caught].
 type (
 	stmt interface{ exec(f *frame) jump }
 	expr interface {
@@ -100,7 +98,9 @@ func (rt *interp) tick() {
 	if rt.clock != nil && rt.clock().After(rt.deadline) {
 		panic(errf(LimitError, "the template takes longer than allowed"))
 	}
-	raise(context.Cause(rt.context))
+	if err := context.Cause(rt.context); err != nil {
+		panic(brokenOff{err})
+	}
 }
 
 // frame returns a frame for an activation of r; release gives it back.
@@ -204,12 +204,15 @@ func (f *frame) capture(code body) (Value, jump) {
 	if runs > 0 {
 		last = out.runs[runs-1].n
 	}
-	if f.rt.trace != nil {
-		defer func() { // also where an error leaves the body
-			out.buf = out.buf[:start]
+	defer func() { // also where an error leaves the body
+		out.buf, out.runs = out.buf[:start], out.runs[:runs]
+		if runs > 0 {
+			out.runs[runs-1].n = last
+		}
+		if f.rt.trace != nil {
 			f.rt.trace.unwrite(start)
-		}()
-	}
+		}
+	}()
 	at := f.rt.pos
 	j := code.run(f)
 	f.at(at)
@@ -224,12 +227,9 @@ func (f *frame) capture(code body) (Value, jump) {
 			r := out.runs[runs-1]
 			r.n -= last
 			own = append(own, r)
-			out.runs[runs-1].n = last
 		}
 		v.prov = f.rt.prov(append(own, out.runs[runs:]...))
-		out.runs = out.runs[:runs]
 	}
-	out.buf = out.buf[:start]
 	return v, j
 }
 
@@ -680,8 +680,8 @@ func (s *blockStmt) exec(f *frame) jump {
 		panic(errf(TemplateRuntimeError, "Required block %s not found",
 			pyQuote(s.proto.name)))
 	}
-	outer := rt.ctx
-	if len(s.locals) > 0 {
+	if outer := rt.ctx; len(s.locals) > 0 {
+		defer func() { rt.ctx = outer }() // also where an error leaves the block
 		rt.ctx = append([]Value(nil), outer...)
 		for _, l := range s.locals {
 			if v := l.ref.get(f); !v.isMissing() {
@@ -689,9 +689,7 @@ func (s *blockStmt) exec(f *frame) jump {
 			}
 		}
 	}
-	j := s.proto.run(rt)
-	rt.ctx = outer
-	return j
+	return s.proto.run(rt)
 }
 
 // templateRef is self: the blocks of the template by name.

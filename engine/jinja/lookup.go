@@ -176,8 +176,8 @@ func subscript(e *eval, v, key Value) (Value, bool) {
 		panic(undefinedError(v))
 	case Dict:
 		if !key.isString() {
-			_, err := attempt(func() int { return keySteps(key) })
-			if isClass(err, TypeError) {
+			_, err := attempt(e, func() int { return keySteps(key) }, TypeError)
+			if err != nil {
 				return Value{}, false
 			}
 		}

@@ -224,13 +224,10 @@ func (l *loopContext) len(e *eval) int {
 		return l.size
 	}
 	if l.stmt.test == nil {
-		n, err := attempt(func() int { return length(e, l.iterable) })
+		n, err := attempt(e, func() int { return length(e, l.iterable) }, TypeError)
 		if err == nil {
 			l.size = n
 			return n
-		}
-		if !isClass(err, TypeError) {
-			raise(err)
 		}
 	}
 	var rest []Value
@@ -252,7 +249,8 @@ func (l *loopContext) len(e *eval) int {
 func (l *loopContext) typeName() string { return "LoopContext" }
 
 func (l *loopContext) repr() string {
-	n, err := tried(l.frame.rt, func() int { return l.len(&l.frame.rt.eval) })
+	e := &l.frame.rt.eval
+	n, err := attempt(e, func() int { return l.len(e) })
 	if err != nil {
 		return "<LoopContext>"
 	}
@@ -348,19 +346,11 @@ func (l *loopContext) attr(e *eval, name string) (Value, bool) {
 	if !ok {
 		return Value{}, false
 	}
-	v, err := tried(l.frame.rt, func() Value { return l.field(e, field) })
+	v, err := attempt(e, func() Value { return l.field(e, field) })
 	if err != nil {
 		return undefinedHint(err.Error()), true
 	}
 	return v, true
-}
-
-// tried is attempt for what runs code of the template, which may be left in the middle.
-func tried[T any](rt *interp, f func() T) (T, error) {
-	args, kwargs, depth, at := len(rt.args), len(rt.kwargs), rt.depth, rt.pos
-	v, err := attempt(f)
-	rt.args, rt.kwargs, rt.depth, rt.pos = rt.args[:args], rt.kwargs[:kwargs], depth, at
-	return v, err
 }
 
 // loopExpr is loop.field, looked up when compiled.

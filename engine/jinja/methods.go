@@ -304,12 +304,12 @@ func updateDict(c *call, d *dict) {
 	default:
 		i := 0
 		for item := range c.each(src) {
-			pair, err := attempt(func() []Value { return collect(c.eval, item) })
-			if isClass(err, TypeError) {
+			pair, err := attempt(c.eval, func() []Value { return collect(c.eval, item) }, TypeError)
+			if err != nil {
 				panic(errf(TypeError, "cannot convert dictionary update sequence element "+
 					"#%d to a sequence", i))
 			}
-			if raise(err); len(pair) != 2 {
+			if len(pair) != 2 {
 				panic(errf(ValueError, "dictionary update sequence element #%d has length "+
 					"%d; 2 is required", i, len(pair)))
 			}

@@ -58,7 +58,7 @@ func (p *printer) entries(d *dict) []entry {
 	entries := slices.Clone(d.all())
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		before := func(a, b entry) (bool, error) {
-			return attempt(func() bool { return order(p.e, "<", a.key, b.key) })
+			return attempt(p.e, func() bool { return order(p.e, "<", a.key, b.key) })
 		}
 		if less, err := before(a, b); err != nil {
 			return cmp.Compare(typeName(a.key), typeName(b.key))

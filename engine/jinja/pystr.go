@@ -37,7 +37,7 @@ func repr(e *eval, v Value) Value {
 
 // reprText is repr for messages, where a failure does not matter.
 func reprText(e *eval, v Value) string {
-	out, err := attempt(func() Value { return repr(e, v) })
+	out, err := attempt(e, func() Value { return repr(e, v) })
 	if err != nil {
 		return "..."
 	}

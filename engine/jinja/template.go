@@ -352,11 +352,11 @@ func (t *Template) RenderText(ctx context.Context, vars Vars, o Options) (Text, 
 func (t *Template) run(f *frame) (err error) {
 	rt := f.rt
 	defer func() {
+		err = caught(recover())
 		if r, ok := err.(*raised); ok {
 			err = &source.Error{Src: t.src, Off: rt.pos.Offset(), Msg: r.msg, Err: r}
 		}
 	}()
-	defer caught(&err)
 	rt.pos = 0
 	if rt.scarce && rt.steps == 0 { // not even what takes no step runs in a render that is refused
 		rt.step(1)

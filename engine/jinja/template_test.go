@@ -117,6 +117,18 @@ func TestLoops(t *testing.T) {
 	})
 }
 
+// TestFailingLoopField reads the length of loops whose condition fails for a later item: the field
+// is undefined then, and nothing that the condition began may stay.
+func TestFailingLoopField(t *testing.T) {
+	const loop = "{% for x in [1, 2] if x == 1 or fails(x) %}{{ loop['length'] }}"
+	check(t, []renderCase{
+		{"output", "{% macro fails(x) %}[{{ x.a.b }}]{% endmacro %}" + loop + "{{ x }}{% endfor %}", "", "1"},
+		{"autoescape", "{% macro fails(x) %}{% autoescape true %}{{ x.a.b }}{% endautoescape %}{% endmacro %}" + loop + "{% set y %}<{% endset %}{{ y is escaped }}{% endfor %}", "", "False"},
+		{"block", "{% set now = namespace(on=false) %}{% block fails %}{% set v = 1 %}{% block inner scoped %}{% if now.on %}{{ v.a.b }}{% endif %}{% endblock %}{% endblock %}{% set now.on = true %}" + strings.Replace(loop, "fails(x)", "self.fails()", 1) + "{% endfor %}{{ v }}", "", ""},
+		{"arguments", "{% for x in [1, 2, 3] if x < 3 or range('a', 1 + 'a') %}{% for y, l in loop %}{{ range(7, loop.length) }}{% endfor %}{% endfor %}", "", "range(7, 1)"},
+	})
+}
+
 func TestMacros(t *testing.T) {
 	check(t, []renderCase{
 		{"defaults", "{% macro m(a, b='B') %}[{{ a }}{{ b }}{{ g }}]{% endmacro %}{{ m() }}{{ m(1, nope) }}{% set g = 'G' %}{{ m() }}{{ m()|length }}", "", "[B][1][BG]4"},

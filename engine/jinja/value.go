@@ -649,7 +649,7 @@ type iterable interface {
 	iterate(e *eval) iterator
 }
 
-// sized is an object with a length. An error says why it has none.
+// sized is an object with a length.
 type sized interface{ length(e *eval) int }
 
 // function is a built-in, bound to its receiver where it is a method.
