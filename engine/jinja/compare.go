@@ -196,11 +196,12 @@ func order(e *eval, op string, a, b Value) bool {
 
 // subset reports whether every item of a view is in another.
 func subset(e *eval, a, b Value) bool {
-	for it := iterate(e, a); ; {
-		if item, ok := it.next(e); !ok || !contains(e, b, item) {
-			return !ok
+	for item := range e.each(a) {
+		if !contains(e, b, item) {
+			return false
 		}
 	}
+	return true
 }
 
 // contains is Python's item in container.
@@ -260,11 +261,12 @@ func contains(e *eval, container, item Value) bool {
 	if !isIterable(e, container) {
 		panic(errf(TypeError, "argument of type '%s' is not iterable", typeName(container)))
 	}
-	for it := iterate(e, container); ; {
-		if v, ok := it.next(e); !ok || equalValues(e, v, item) {
-			return ok
+	for v := range e.each(container) {
+		if equalValues(e, v, item) {
+			return true
 		}
 	}
+	return false
 }
 
 // indexOf is the place of a number in a range, or -1.

@@ -187,9 +187,7 @@ func filterFileSize(c *call) Value {
 	case size == 1:
 		text = "1 Byte"
 	case size < base:
-		whole := truncate(size)
-		shown := str(c.eval, whole)
-		text = shown.text() + " Bytes"
+		text = str(c.eval, truncate(size)).text() + " Bytes"
 	default:
 		prefixes := "kMGTPEZY"
 		if binary {

@@ -252,13 +252,9 @@ func filterJoin(c *call) Value {
 		}
 		items, getter.parts = c.list(list), nil
 	}
-	text := func(v Value) Value {
-		if markup {
-			return escape(e, v)
-		}
-		return str(e, v)
+	if sep = str(e, sep); markup {
+		sep = escape(e, sep)
 	}
-	sep = text(sep)
 	it := iterate(e, items)
 	b := e.builder(64)
 	for first := true; ; first = false {

@@ -87,10 +87,7 @@ func filterIndent(c *call) Value {
 		width.prov = nil
 	}
 	if !v.isString() {
-		if v.kind == Undefined {
-			panic(undefinedError(v))
-		}
-		if v.kind == List {
+		if defined(v); v.kind == List {
 			panic(errf(AttributeError, "'list' object has no attribute 'splitlines'"))
 		}
 		panic(errf(TypeError, "unsupported operand type(s) for "+
@@ -403,12 +400,9 @@ func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
 	switch {
 	case httpPattern.MatchString(middle):
 		shown := middle
-		if !limit.isNone() {
-			long := order(e, ">", intValue(runeCount(middle)), limit)
-			if long {
-				cut := getslice(e, stringValue(middle), Value{}, limit, Value{})
-				shown = cut.text() + "..."
-			}
+		if !limit.isNone() && order(e, ">", intValue(runeCount(middle)), limit) {
+			cut := getslice(e, stringValue(middle), Value{}, limit, Value{})
+			shown = cut.text() + "..."
 		}
 		href := middle
 		if !strings.HasPrefix(middle, "https://") && !strings.HasPrefix(middle, "http://") {

@@ -362,15 +362,12 @@ type loopExpr struct {
 
 func (x *loopExpr) eval(f *frame) Value {
 	f.at(x.pos)
-	v := x.ref.get(f)
-	if v.kind != Object {
-		panic(undefinedError(undefinedName("loop")))
+	if v := x.ref.get(f); v.kind == Object {
+		if l, ok := v.object().(*loopContext); ok {
+			return l.field(&f.rt.eval, x.field)
+		}
 	}
-	l, ok := v.object().(*loopContext)
-	if !ok {
-		panic(undefinedError(undefinedName("loop")))
-	}
-	return l.field(&f.rt.eval, x.field)
+	panic(undefinedError(undefinedName("loop")))
 }
 
 var loopCycle = &builtin{name: "cycle", varargs: true, run: func(c *call) Value {

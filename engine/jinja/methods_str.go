@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -170,8 +171,8 @@ var stringMethods = []entryOf{
 	{"encode", "encoding? errors?", func(c *call) Value {
 		name := "utf-8"
 		if c.given(0) {
-			text := c.argText(0)
-			name = strings.NewReplacer("_", "-", "utf8", "utf-8").Replace(strings.ToLower(text))
+			name = strings.NewReplacer("_", "-", "utf8", "utf-8").
+				Replace(strings.ToLower(c.argText(0)))
 		}
 		switch {
 		case name == "ascii" && !isASCII(c.recv.text()):
@@ -466,9 +467,7 @@ func rsplit(c *call) Value {
 			end = spaceStart(s[:at])
 		}
 	}
-	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
-		parts[i], parts[j] = parts[j], parts[i]
-	}
+	slices.Reverse(parts)
 	c.step(len(parts))
 	return c.list(parts)
 }

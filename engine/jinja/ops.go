@@ -184,9 +184,7 @@ func pos(e *eval, a Value) Value {
 }
 
 func unary(op string, a Value) Value {
-	if a.kind == Undefined {
-		panic(undefinedError(a))
-	}
+	defined(a)
 	panic(errf(TypeError, "bad operand type for unary %s: '%s'", op, typeName(a)))
 }
 
@@ -294,11 +292,11 @@ func bigPower(e *eval, x, y *big.Int) Value {
 		return floatArithmetic("** or pow()", bigValue(x), bigValue(y))
 	}
 	if x.BitLen() > 1 {
-		if !y.IsInt64() || y.Int64() > maxBits {
-			chargeBits(e, maxBits+1)
-			return Value{}
+		n := maxBits + 1
+		if y.IsInt64() && y.Int64() <= maxBits {
+			n = (x.BitLen() - 1) * int(y.Int64())
 		}
-		chargeBits(e, (x.BitLen()-1)*int(y.Int64()))
+		chargeBits(e, n)
 	} else if x.Sign() < 0 {
 		y = big.NewInt(int64(y.Bit(0))) // (-1)**y
 	} else {

@@ -61,8 +61,7 @@ func filterJSON(c *call) Value {
 	case v.isString():
 		j.indent = v.text()
 	default:
-		v = mul(c.eval, stringValue(" "), v)
-		j.indent = v.text()
+		j.indent = mul(c.eval, stringValue(" "), v).text()
 	}
 	j.value(c.recv)
 	return j.finish(field)
@@ -124,8 +123,7 @@ func (j *encoder) value(v Value) {
 		j.buf = strconv.AppendInt(j.buf, v.int(), 10)
 		j.mark(start, leaf(v, JSON))
 	case BigInt:
-		text := bigText(v)
-		j.put(text, leaf(v, JSON))
+		j.put(bigText(v), leaf(v, JSON))
 	case Float:
 		j.put(jsonFloat(v.float()), leaf(v, JSON))
 	default:
