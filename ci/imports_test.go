@@ -25,15 +25,17 @@ var policy = map[string][]string{
 	"format":  {},
 	"vocab":   {"format", "ordered"},
 
-	"internal/slab": {},
-	"words":         {},
+	"internal/bailout": {},
+	"internal/slab":    {},
+	"words":            {},
 
 	// the left half: templates
-	"jinja/syntax":     {"source"},
+	"jinja/syntax":     {"internal/bailout", "source"},
 	"jinja/flow":       {"jinja/syntax", "source"},
 	"jinja/flow/reach": {"jinja/flow", "jinja/syntax", "source"},
 	"jinja/edit":       {"jinja/flow", "jinja/syntax", "source"},
-	"jinja":            {"internal/slab", "jinja/flow", "jinja/syntax", "ordered", "source"},
+	"jinja": {"internal/bailout", "internal/slab", "jinja/flow", "jinja/syntax", "ordered",
+		"source"},
 	"chattemplate":     {"jinja", "jinja/flow", "ordered", "source", "words"},
 	"internal/observe": {"chattemplate", "chat", "format", "jinja", "ordered"},
 	"caps":             {"chattemplate", "chat", "format", "internal/observe", "ordered"},
@@ -41,13 +43,13 @@ var policy = map[string][]string{
 		"ordered", "source"},
 
 	// the right half: output
-	"schema":  {"internal/slab", "ordered", "source"},
+	"schema":  {"internal/bailout", "internal/slab", "ordered", "source"},
 	"codec":   {"ordered", "format", "schema", "peg"},
-	"peg":     {"internal/slab", "source"},
+	"peg":     {"internal/bailout", "internal/slab", "source"},
 	"peg/vm":  {"peg"},
 	"gbnf":    {"ordered", "schema", "source"},
 	"dialect": {"format"},
-	"emit":    {"codegen", "format", "gbnf", "ordered", "source", "vocab"},
+	"emit":    {"codegen", "format", "gbnf", "internal/bailout", "ordered", "source", "vocab"},
 
 	"formatjson": {"format", "ordered"},
 	"codegen":    {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
@@ -72,7 +74,7 @@ var policy = map[string][]string{
 	"model":           {"", "model/gguf", "model/hub", "ordered", "source"},
 	"model/filelock":  {},
 	"model/patience":  {},
-	"model/gguf":      {"model/filelock", "source", "ordered"},
+	"model/gguf":      {"internal/bailout", "model/filelock", "source", "ordered"},
 	"model/modeldir":  {"model/gguf", "ordered", "source"},
 	"model/tokenizer": {"", "model/gguf", "vocab"},
 	"model/hub":       {"model/filelock", "model/gguf", "model/patience", "ordered", "source"},

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/internal/bailout"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -50,15 +51,7 @@ type response struct {
 
 // write writes the fields. What has no words leaves it by panic.
 func (r *response) write() (err error) {
-	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case *Inexpressible:
-			err = v
-		default:
-			panic(v)
-		}
-	}()
+	defer bailout.Catch[*Inexpressible](&err)
 	switch {
 	case r.f.Undisclosed:
 		panic(r.no("calls", "the template describes tools and shows no call"))

@@ -68,12 +68,11 @@ type compiler struct {
 // TemplateAssertionError is the class of faults that only compiling finds.
 const TemplateAssertionError class = "TemplateAssertionError"
 
-type compileError struct{ err *source.Error }
-
+// fail leaves the compiler by panic, to [Compile].
 func (c *compiler) fail(cl class, pos syntax.Pos, format string, args ...any) {
 	err := source.Errorf(c.t.src, pos.Offset(), format, args...)
 	err.Err = &raised{cl, err.Msg}
-	panic(compileError{err})
+	panic(err)
 }
 
 func (c *compiler) template(tree *syntax.Template) {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goassay/assay/engine/internal/bailout"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/ordered"
@@ -160,21 +161,11 @@ func Compile(src *source.Source) (t *Template, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t = &Template{src: src, tree: tree}
-	t.index = map[string]int{}
-	c := &compiler{t: t}
-	defer func() {
-		if r := recover(); r != nil {
-			e, ok := r.(compileError)
-			if !ok {
-				panic(r)
-			}
-			t, err = nil, e.err
-		}
-	}()
+	c := &compiler{t: &Template{src: src, tree: tree, index: map[string]int{}}}
+	defer bailout.Catch[*source.Error](&err)
 	c.template(tree)
-	t.blocks = c.blocks
-	return t, nil
+	c.t.blocks = c.blocks
+	return c.t, nil
 }
 
 // Source returns the text that the template was compiled from.

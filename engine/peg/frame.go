@@ -1,9 +1,10 @@
 package peg
 
 import (
-	"errors"
 	"maps"
 	"slices"
+
+	"github.com/goassay/assay/engine/internal/bailout"
 )
 
 // MaxWord is the longest word of a [Switch], in bytes.
@@ -48,7 +49,8 @@ type Parts struct {
 // CompileFrame compiles a tree that may have Switches. All errors are *Error.
 func CompileFrame(t Tree) (f *Frame, err error) {
 	c := newCompiler(&Program{Kinds: t.Kinds})
-	defer c.end(&err)
+	defer c.end()
+	defer bailout.Catch[*Error](&err)
 	c.compile(t)
 	f = &Frame{rules: c.rules, lits: c.lits.own, sets: c.sets.own, texts: c.texts.own,
 		scans: c.scans.own, untils: c.untils.own, autos: c.autos, opens: c.opens}
@@ -82,7 +84,8 @@ func (f *Frame) Link(parts Parts) (p *Program, err error) {
 	program.Untils, program.Scanners = slices.Clip(program.Untils), slices.Clip(program.Scanners)
 	program.Dispatches = slices.Clone(program.Dispatches)
 	c := newCompiler(&program)
-	defer c.end(&err)
+	defer c.end()
+	defer bailout.Catch[*Error](&err)
 	c.under, c.autosUnder = f.rules, f.autos
 	c.lits.under, c.sets.under, c.texts.under, c.scans.under, c.untils.under = f.lits, f.sets,
 		f.texts, f.scans, f.untils
@@ -179,20 +182,9 @@ func (c *compiler) exactCode() (code []Inst, labels []Place) {
 	return code, labels
 }
 
-// end gives the space back, and turns the panic of a tree that does not compile into an error.
-func (c *compiler) end(err *error) {
+// end gives the space back.
+func (c *compiler) end() {
 	c.space.nodes.Reset(maxBlock)
 	c.space.kids.Reset(maxBlock)
 	spaces.Put(c.space)
-	switch r := recover().(type) {
-	case nil:
-	case error:
-		if e := (*Error)(nil); errors.As(r, &e) {
-			*err = e
-			return
-		}
-		panic(r)
-	default:
-		panic(r)
-	}
 }

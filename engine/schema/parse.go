@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goassay/assay/engine/internal/bailout"
 	"github.com/goassay/assay/engine/internal/slab"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -25,15 +26,7 @@ func ParseAt(path string, v ordered.Value) (*Schema, error) { return parseAt(pat
 func ParseObjectAt(path string, v ordered.Value) (*Schema, error) { return parseAt(path, v, true) }
 
 func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			fault, ok := r.(*Error)
-			if !ok {
-				panic(r)
-			}
-			s, err = nil, fault
-		}
-	}()
+	defer bailout.Catch[*Error](&err)
 	if v.IsNull() && !object {
 		s := Any()
 		s.at = begun(path)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/internal/bailout"
 )
 
 // Op is the operation of a pattern's node.
@@ -137,15 +139,7 @@ func (p *patternParser) unsupported(off int, what string) {
 }
 
 func (p *patternParser) parse() (root *Node, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			e, ok := v.(*patternError)
-			if !ok {
-				panic(v)
-			}
-			root, err = nil, e
-		}
-	}()
+	defer bailout.Catch[*patternError](&err)
 	if i := invalidUTF8(p.text); i >= 0 {
 		p.fail(i, "a byte that is not UTF-8")
 	}

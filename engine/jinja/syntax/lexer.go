@@ -137,13 +137,11 @@ func (l *lexer) offset(pos int) int32 {
 	return int32(pos + n)
 }
 
-// bailout carries an error through the parser's recursion to [Parse].
-type bailout struct{ err *source.Error }
-
+// fail leaves the parser's recursion by panic, to [Parse].
 func (l *lexer) fail(class Class, off int32, format string, args ...any) {
 	err := source.Errorf(l.src, int(off), format, args...)
 	err.Err = class
-	panic(bailout{err})
+	panic(err)
 }
 
 // next returns the next token; at the end it returns tEOF for ever.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/internal/bailout"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -14,15 +15,7 @@ func Parse(src *source.Source) (*Template, error) { return read(src, nil) }
 // read reads a template, and notes the spans where there is room for them.
 func read(src *source.Source, spans *Spans) (t *Template, err error) {
 	p := &parser{lexer: newLexer(src), spans: spans}
-	defer func() {
-		if r := recover(); r != nil {
-			b, ok := r.(bailout)
-			if !ok {
-				panic(r)
-			}
-			t, err = nil, b.err
-		}
-	}()
+	defer bailout.Catch[*source.Error](&err)
 	if len(src.Text) > MaxSource {
 		p.fail(SyntaxError, 0, "the template has %d bytes, more than %d", len(src.Text), MaxSource)
 	}

@@ -62,6 +62,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/internal/bailout"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -165,20 +166,15 @@ func (t Tensor) String() string {
 }
 
 // Open reads the header of a file of a given size in bytes.
-func Open(r io.ReaderAt, size int64) (*File, error) {
+func Open(r io.ReaderAt, size int64) (file *File, err error) {
 	f := &File{Size: size, r: r}
 	s := newScanner(r, 0, size)
-	_, err := attempt(func() *File {
-		pairs, tensors := f.open(s)
-		f.readPairs(s, pairs)
-		f.Alignment = f.alignment()
-		f.infos = s.pos
-		f.readTensors(s, tensors)
-		return f
-	})
-	if err != nil {
-		return nil, err
-	}
+	defer bailout.Catch[*Error](&err)
+	pairs, tensors := f.open(s)
+	f.readPairs(s, pairs)
+	f.Alignment = f.alignment()
+	f.infos = s.pos
+	f.readTensors(s, tensors)
 	f.infosEnd = s.pos
 	f.Data = min(align(s.pos, f.Alignment), size)
 	return f, f.checkTensors()
@@ -186,15 +182,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 
 // attempt calls a function of a [scanner]. They leave by panic where the file has a fault.
 func attempt[T any](read func() T) (v T, err error) {
-	defer func() {
-		switch fault := recover().(type) {
-		case nil:
-		case *Error:
-			err = fault
-		default:
-			panic(fault)
-		}
-	}()
+	defer bailout.Catch[*Error](&err)
 	return read(), nil
 }
 
@@ -233,19 +221,21 @@ func (f *File) readPairs(s *scanner, n uint64) {
 		if i, ok := f.index[p.Key]; ok {
 			panic(errorf(p.off, "key %q is there twice, first at byte %d", p.Key, f.Pairs[i].off))
 		}
-		var err error
-		if p.Value, err = attempt(func() Value { return s.value(s.valueType(), 0) }); err != nil {
-			panic(within(err.(*Error), "key %q", p.Key))
-		}
+		p.Value = within("key", p.Key, func() Value { return s.value(s.valueType(), 0) })
 		p.end = s.pos
 		f.index[p.Key] = len(f.Pairs)
 		f.Pairs = append(f.Pairs, p)
 	}
 }
 
-// within puts the name of the part that was being read before an error's message.
-func within(e *Error, format string, args ...any) *Error {
-	return &Error{Off: e.Off, Msg: fmt.Sprintf(format, args...) + ": " + e.Msg, Err: e.Err}
+// within calls a function of a [scanner] that reads a part of a name, which goes before the message
+// of a fault.
+func within[T any](part, name string, read func() T) T {
+	v, err := attempt(read)
+	if e, ok := err.(*Error); ok {
+		panic(&Error{Off: e.Off, Msg: fmt.Sprintf("%s %q: %s", part, name, e.Msg), Err: e.Err})
+	}
+	return v
 }
 
 func (f *File) alignment() int64 {
@@ -276,15 +266,13 @@ func (f *File) readTensors(s *scanner, n uint64) {
 	var total uint64
 	for range n {
 		off := s.pos
-		var t Tensor
-		t.Name = s.name("name of a tensor")
-		if seen[t.Name] {
-			panic(errorf(off, "tensor %q is there twice", t.Name))
+		name := s.name("name of a tensor")
+		if seen[name] {
+			panic(errorf(off, "tensor %q is there twice", name))
 		}
-		seen[t.Name] = true
-		if _, err := attempt(func() *Tensor { return s.tensor(&t) }); err != nil {
-			panic(within(err.(*Error), "tensor %q", t.Name))
-		}
+		seen[name] = true
+		t := within("tensor", name, s.tensor)
+		t.Name = name
 		if err := t.check(uint64(f.Alignment)); err != nil {
 			panic(errorf(off, "tensor %q: %v", t.Name, err))
 		}
@@ -296,7 +284,7 @@ func (f *File) readTensors(s *scanner, n uint64) {
 }
 
 // tensor reads the entry after a tensor's name.
-func (s *scanner) tensor(t *Tensor) *Tensor {
+func (s *scanner) tensor() (t Tensor) {
 	dims := s.uint32()
 	if dims > maxDims {
 		panic(errorf(s.pos-4, "%d dimensions, expected at most %d", dims, maxDims))

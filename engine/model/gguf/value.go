@@ -248,8 +248,7 @@ func (s *scanner) value(t Type, depth int) Value {
 // array's items are. Texts are not read, and neither are numbers.
 func (s *scanner) measure(t Type, depth int) *Array {
 	if t == String {
-		n := s.uint64()
-		s.skip(n)
+		s.skip(s.uint64())
 		return nil
 	}
 	if depth >= maxDepth {
