@@ -33,9 +33,7 @@ func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
 func (r Rendering) causeBut(but func(condition int) bool, damage Where,
 	mended func(prompt string) bool) Where {
 	if site := r.decision(but, mended); site >= 0 {
-		cause := Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("printed", damage)
-		cause.seen = damage.seen
-		return cause
+		return Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("printed", damage)
 	}
 	return damage
 }
@@ -86,10 +84,7 @@ func change(a, b string) int {
 // Lost is the place where the value at a path of the input got lost: the condition that keeps it
 // from the prompt, or the expression that takes a part of the list which it is in. Where there is
 // neither, it is where the template last looked at the value or at its neighbours.
-func (r Rendering) Lost(path, text string) (at Where) {
-	if !r.Has(text) {
-		defer func() { at = at.Losing(path) }()
-	}
+func (r Rendering) Lost(path, text string) Where {
 	if r.Program == nil {
 		return Nowhere
 	}
@@ -99,7 +94,11 @@ func (r Rendering) Lost(path, text string) (at Where) {
 		near = Offset(pos)
 	}
 	near = near.Shown(r.In)
-	near.seen = fmt.Sprintf("lost: %s (%s)", report.Quote(text, 0), path)
+	gone := !r.Has(text)
+	if gone {
+		near = near.Losing(path)
+		near.seen = fmt.Sprintf("lost: %s (%s)", report.Quote(text, 0), path)
+	}
 	extents := edit.Read(r.Program.Source)
 	if off, ok := r.narrowed(extents, trace, path); ok {
 		near.past = off + 1
@@ -113,7 +112,7 @@ func (r Rendering) Lost(path, text string) (at Where) {
 		}
 		role = m.At("role").Text()
 		asked := places(trace, func(name string) bool { return name == of+".role" })
-		if off, ok := extents.Unmatched(asked, role); ok && !r.Has(text) && !r.calls(m) {
+		if off, ok := extents.Unmatched(asked, role); ok && gone && !r.calls(m) {
 			near.past = off + 1
 			near.note = "no branch matches this role; the last test is here"
 			return near
@@ -121,9 +120,9 @@ func (r Rendering) Lost(path, text string) (at Where) {
 	}
 	// A condition that only asks who speaks is no cause: the branch of the role is wrong.
 	choice := func(condition int) bool { return role != "" && extents.Chooses(condition, role) }
-	at = r.causeBut(choice, near,
+	at := r.causeBut(choice, near,
 		func(prompt string) bool { return strings.Contains(prompt, text) })
-	at.also, at.seen = 0, near.seen // where it was looked at tells nothing
+	at.also, at.lost = 0, near.lost // where it was looked at tells nothing
 	return at
 }
 
@@ -149,9 +148,9 @@ func (r Rendering) operand(o chattemplate.Observation, place, off int) int {
 
 // runAt is the run of a prompt that a byte is in.
 func runAt(o chattemplate.Observation, off int) (run jinja.Run) {
-	to := 0
-	for _, run = range o.Runs {
-		if to += run.Len; to > off {
+	var from int
+	for from, run = range o.All() {
+		if off < from+run.Len {
 			break
 		}
 	}
@@ -174,9 +173,7 @@ func (r Rendering) Made(off int) Where {
 		return name != "" && (run.Path == "" || strings.HasPrefix(run.Path, name))
 	})
 	if set, ok := edit.Read(r.Program.Source).Made(at.Off(), read); ok {
-		made := Offset(set).Shown(r.In).Beside("printed", at)
-		made.seen = at.seen
-		return made
+		return Offset(set).Shown(r.In).Beside("printed", at)
 	}
 	return at
 }

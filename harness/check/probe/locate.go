@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/conversation/sent"
 	"github.com/goassay/assay/harness/report"
@@ -83,10 +85,12 @@ func (w Where) Bare() Where {
 }
 
 // Beside is the place with another one that belongs to it, named by what happens there: "printed".
+// A place without evidence takes that of the other one.
 func (w Where) Beside(role string, other Where) Where {
 	if w.past != other.past {
 		w.also, w.role = other.past, role
 	}
+	w.seen = cmp.Or(w.seen, other.seen)
 	return w
 }
 
@@ -174,14 +178,10 @@ func (r Rendering) Near(text string) Where {
 	if r.Program == nil {
 		return Nowhere
 	}
-	path := pathOf(r.Program.Vars(r.In), text)
-	switch {
-	case path == "":
-		return Nowhere.Shown(r.In)
-	case r.Has(text):
-		return r.Lost(path, text).Bare()
+	if path := pathOf(r.Program.Vars(r.In), text); path != "" {
+		return r.Lost(path, text)
 	}
-	return r.Lost(path, text)
+	return Nowhere.Shown(r.In)
 }
 
 // pathOf is the path of the first string or key in a value that contains a text, "" where there is
@@ -275,11 +275,7 @@ func (s *Subject) requestOf(at Where) string {
 	if at.request == nil {
 		return ""
 	}
-	request := ordered.ObjectOf(
-		ordered.Member{Key: "messages", Value: ordered.ArrayOf(at.request.Messages...)})
-	if len(at.request.Tools) > 0 {
-		request = request.With("tools", ordered.ArrayOf(at.request.Tools...))
-	}
+	request := view.RequestOf(*at.request)
 	if !at.request.Generate {
 		request = request.With("add_generation_prompt", ordered.Boolean(false))
 	}

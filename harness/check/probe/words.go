@@ -4,8 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/ordered"
 )
+
+// Variables are the names of the variables that servers and templates have in common.
+var Variables = append([]string{"messages", "tools", "add_generation_prompt", "bos_token",
+	"eos_token", "documents", "reasoning_effort"}, caps.ThinkingNames...)
 
 func Plural(n int, noun string) string {
 	if n == 1 {

@@ -57,6 +57,15 @@ func Neutral(request ordered.Value) chattemplate.Input {
 	return in
 }
 
+// RequestOf returns the request with the messages and tools of an input.
+func RequestOf(in chattemplate.Input) ordered.Value {
+	request := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)))
+	if len(in.Tools) > 0 {
+		request = request.With("tools", ordered.ArrayOf(in.Tools...))
+	}
+	return request
+}
+
 // String returns the engine with its releases.
 func (v View) String() string {
 	if v.Releases == "" {
@@ -159,13 +168,9 @@ func Serve(t *chattemplate.Template) []*Server {
 // in which it ends; "" where none does.
 func Hurt(t *chattemplate.Template, in chattemplate.Input,
 	fault func(prompt string, err error) bool) string {
-	request := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)))
-	if len(in.Tools) > 0 {
-		request = request.With("tools", ordered.ArrayOf(in.Tools...))
-	}
 	var hurt []View
 	for _, s := range Serve(t) {
-		_, prompt, err := s.Prompt(request)
+		_, prompt, err := s.Prompt(RequestOf(in))
 		if refused := (*Refusal)(nil); !errors.As(err, &refused) && fault(prompt, err) {
 			hurt = append(hurt, s.View)
 		}

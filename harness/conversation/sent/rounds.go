@@ -35,27 +35,23 @@ var words = [...]struct{ question, place, result, answer, thought string }{
 // Repeated returns conversations of rounds, with and without calls, instructions and reasoning; and
 // requests with lists of three like items.
 func Repeated() []Rounds {
-	var all []Rounds
-	for _, form := range []struct {
-		name                  string
-		told, calls, thoughts bool
-	}{
-		{"user and assistant messages", false, false, false},
-		{"user and assistant messages after a system message", true, false, false},
-		{"user and assistant messages with reasoning_content", false, false, true},
-		{"user messages, tool calls, tool and assistant messages", false, true, false},
-		{"user messages, tool calls, tool and assistant messages after a system message", true, true, false},
-		{"user messages, tool calls with reasoning_content, tool and assistant messages", false, true, true},
-	} {
-		all = append(all, rounds(form.name, form.told, form.calls, form.thoughts))
-	}
-	return append(all,
+	return []Rounds{
+		rounds("user and assistant messages", false, false, false),
+		rounds("user and assistant messages after a system message", true, false, false),
+		rounds("user and assistant messages with reasoning_content", false, false, true),
+		rounds("user messages, tool calls, tool and assistant messages", false, true, false),
+		rounds("user messages, tool calls, tool and assistant messages after a system message",
+			true, true, false),
+		rounds("user messages, tool calls with reasoning_content, tool and assistant messages",
+			false, true, true),
 		chain("tool calls and tool messages in turn", false, false),
 		chain("tool calls and tool messages in turn after a system message", true, false),
 		chain("tool calls with reasoning_content and tool messages in turn", false, true),
-		chain("tool calls with reasoning_content and tool messages in turn, after a system message", true, true),
+		chain("tool calls with reasoning_content and tool messages in turn, after a system message",
+			true, true),
 		together("tool messages after the tool_calls of one message"), documents("documents"),
-		arguments("arguments of a tool call"))
+		arguments("arguments of a tool call"),
+	}
 }
 
 // instructions are a system message.

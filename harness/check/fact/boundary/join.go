@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
 )
 
 // Sort is what a piece of a prompt is.
@@ -46,9 +47,16 @@ type Join struct {
 	after       conversation.Kind // the message whose text was the last one
 }
 
+// At is the place that wrote the begin of the right piece.
+func (j Join) At(s *probe.Subject) probe.Where {
+	return s.Rendered(j.In.Seen.String, j.In.In).Seen(j.In.Seen, j.Right.From)
+}
+
+// Quote shows the prompt where the two pieces meet.
+func (j Join) Quote() string { return report.Quote(j.In.Seen.String, j.Right.From) }
+
 // Reading is a prompt in pieces.
 type Reading struct {
-	Name   string // of the request
 	In     chattemplate.Input
 	Seen   chattemplate.Observation
 	Pieces []Piece
@@ -72,10 +80,10 @@ var Readings = probe.NewFact(func(s *probe.Subject) []*Reading {
 		}
 	}
 	for _, e := range account.Entries.Of(s) {
-		add(read(e.Name, e.In, e.Seen))
+		add(read(e.In, e.Seen))
 	}
 	for t := range prompts.Rendered(s) {
-		add(read(t.Name, t.In, t.Seen))
+		add(read(t.In, t.Seen))
 	}
 	return all
 })
@@ -114,8 +122,8 @@ func field(r jinja.Run, kinds []conversation.Kind) (name string, of int) {
 }
 
 // read cuts a prompt into pieces.
-func read(name string, in chattemplate.Input, seen chattemplate.Observation) *Reading {
-	r := &Reading{Name: name, In: in, Seen: seen}
+func read(in chattemplate.Input, seen chattemplate.Observation) *Reading {
+	r := &Reading{In: in, Seen: seen}
 	kinds := make([]conversation.Kind, len(in.Messages))
 	for i, m := range in.Messages {
 		kinds[i] = conversation.KindOf(m)

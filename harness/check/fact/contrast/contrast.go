@@ -48,8 +48,8 @@ const (
 
 func (s Stage) String() string {
 	return [...]string{"the latest tool call", "a tool call that the last message answers",
-		"a tool call of an earlier turn", "a tool call that a user message cut off", "the last assistant message",
-		"an assistant message of an earlier turn"}[s]
+		"a tool call of an earlier turn", "a tool call that a user message cut off",
+		"the last assistant message", "an assistant message of an earlier turn"}[s]
 }
 
 // Leaf is the reasoning of one message.
@@ -238,7 +238,7 @@ func reads(s *probe.Subject) bool {
 	p, _ := look(s, messages, s.Tools(), nil)
 	seen, _ := s.Template.ChatTemplate().Observe(p.In) // the trace is there even where it fails
 	return slices.ContainsFunc(chat.ReasoningFields[:], func(field string) bool {
-		return seen.Trace.Read(fmt.Sprintf("messages[%d].%s", 1, field))
+		return seen.Trace.Read("messages[1]." + field)
 	})
 }
 

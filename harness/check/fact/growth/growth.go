@@ -18,7 +18,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/sample"
-	"github.com/goassay/assay/harness/report"
 )
 
 const (
@@ -263,8 +262,7 @@ func growAlong(s *probe.Subject, g *Growth, d dimension, set setting, sizes []in
 // told is the finding of text at an offset of a prompt.
 func told(o chattemplate.Observation, off int, d dimension, size string) news {
 	return news{fmt.Sprintf("with %s, the template adds text that it does not add with up to "+
-		"%d: the model reads what nobody wrote\nthe model sees: %s", size, d.small, report.Quote(o.String, off)), probe.WrittenAt(o,
-		off)}
+		"%d: the model reads what nobody wrote", size, d.small), probe.WrittenAt(o, off)}
 }
 
 // unlike gives each message of a request, and each argument of a call, another text.

@@ -108,12 +108,10 @@ func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 	}
 	first := all[0]
 	gone := func(l conversation.Leaf) bool { return !first.In.Shows(l.Text) }
-	what := SubjectOf(first, gone) + c.form(all)
+	what := SubjectOf(first, gone) + c.form(all) + " does not reach the prompt"
 	if first.partly() {
-		what = "of " + probe.Article(first.Kind().String()) + " in parts only the first part"
-		what += " reaches the prompt"
-	} else {
-		what += " does not reach the prompt"
+		what = "of " + probe.Article(first.Kind().String()) + " in parts only the first part " +
+			"reaches the prompt"
 	}
 	alike := func(p *prompts.Prompt) (Lost, bool) {
 		for _, l := range p.Leaves() {

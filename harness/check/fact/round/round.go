@@ -16,6 +16,7 @@ package round
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -30,7 +31,7 @@ import (
 // Difference is own text of a template that is not the same in two rounds.
 type Difference struct {
 	In            string // the conversation in words
-	Before, After string // the texts between which it is, in the second round
+	After         string // the text before which it is, in the second round
 	First, Second string // the own text in either round
 	Input         chattemplate.Input
 	Off           int // of the second in the prompt
@@ -45,7 +46,7 @@ func Find(t *chattemplate.Template) []Difference {
 		if err != nil {
 			continue // other rules are about it
 		}
-		if d, ok := compare(r, prompt, func() string { return alone(t, r) }); ok {
+		if d, ok := compare(t, r, prompt); ok {
 			d.In, d.Input = r.Name, in
 			all = append(all, d)
 		}
@@ -76,7 +77,7 @@ func alone(t *chattemplate.Template, r sent.Rounds) string {
 
 // compare compares the own text of the first two rounds. A header of the first one is what stands
 // there without tools, too: else it may be the end of a list of tools.
-func compare(r sent.Rounds, prompt string, alone func() string) (Difference, bool) {
+func compare(t *chattemplate.Template, r sent.Rounds, prompt string) (Difference, bool) {
 	first, at, ok := gaps(prompt, 0, r.Rounds[0], r.Rounds[1][0])
 	if !ok {
 		return Difference{}, false
@@ -91,16 +92,15 @@ func compare(r sent.Rounds, prompt string, alone func() string) (Difference, boo
 	last := len(first) - 1
 	if h := header(prompt, r.Rounds[0][0]); r.Asks && h != "" &&
 		!strings.Contains(first[last].text, h) && len(markup.In(first[last].text)) > 0 &&
-		strings.Contains(alone(), h) {
-		return Difference{Before: r.Rounds[0][last], After: r.Rounds[1][0], First: h,
-			Second: first[last].text, Off: first[last].at}, true
+		strings.Contains(alone(t, r), h) {
+		return Difference{After: r.Rounds[1][0], First: h, Second: first[last].text,
+			Off: first[last].at}, true
 	}
-	texts := append(append(sent.Round{}, r.Rounds[1]...), r.Rounds[2][0])
+	later := append(slices.Clone(r.Rounds[1][1:]), r.Rounds[2][0])
 	for i := range first { // there are as many in the second round
 		one, two := first[i].text, second[i].text
 		if plain(one, r) != plain(two, r) {
-			return Difference{Before: texts[i], After: texts[i+1], First: one, Second: two,
-				Off: second[i].at}, true
+			return Difference{After: later[i], First: one, Second: two, Off: second[i].at}, true
 		}
 	}
 	return Difference{}, false

@@ -4,7 +4,6 @@ import (
 	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/report"
 )
 
 // LineFeedLost is the rule A180: two parts of the prompt stand in one line, and a line feed parts
@@ -25,7 +24,7 @@ var LineFeedLost = &probe.Rule{
 func findLineFeedLost(s *probe.Subject, find probe.Finder) {
 	seen := map[int]bool{}
 	for _, o := range boundary.Outliers.Of(s) {
-		at := s.Rendered(o.In.Seen.String, o.In.In).Seen(o.In.Seen, o.Right.From)
+		at := o.At(s)
 		if seen[at.Off()] || o.Fed() {
 			continue
 		}
@@ -33,6 +32,6 @@ func findLineFeedLost(s *probe.Subject, find probe.Finder) {
 		left, right, elsewhere := o.Words()
 		find(at, "no line feed stands between %s and %s, as one does %s\nelsewhere: %s\n"+
 			"harm: the tokens here are others than there", left, right, elsewhere,
-			report.Quote(o.Like.In.Seen.String, o.Like.Right.From))
+			o.Like.Quote())
 	}
 }

@@ -41,7 +41,8 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 		return // it is no matter of how many there are
 	}
 	if err != nil {
-		find(probe.Nowhere.Shown(prompt.In), "an assistant message with two tool_calls is refused: %w", err)
+		find(probe.Nowhere.Shown(prompt.In), "an assistant message with two tool_calls is "+
+			"refused: %w", err)
 		return
 	}
 	// A name may be written changed: a call is missing if the prompt is the same without it.
@@ -57,10 +58,10 @@ func checkCalls(s *probe.Subject, find probe.Finder) {
 	}
 	switch len(gone) {
 	case 1:
-		find(prompt.Near(gone[0]), "of two tool_calls in one assistant message that of %s does not reach "+
-			"the prompt%s", gone[0], parallel)
+		find(prompt.Near(gone[0]), "of two tool_calls in one assistant message that of %s "+
+			"does not reach the prompt%s", gone[0], parallel)
 	case 2:
-		find(prompt.Near(gone[0]), "of two tool_calls in one assistant message neither reaches the "+
-			"prompt%s", parallel)
+		find(prompt.Near(gone[0]), "of two tool_calls in one assistant message neither "+
+			"reaches the prompt%s", parallel)
 	}
 }

@@ -34,8 +34,9 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 			view.Names(others), view.Names(parse))
 	}
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {
-		probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(object.In), "a tool call whose arguments come as "+
-			"an object is refused: %w\nwho: %s, for every request with tool_calls in its history\n"+
-			"cure: {{ arguments if arguments is string else arguments | tojson }}", asObject, view.Names(parse))
+		probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(object.In), "a tool call whose "+
+			"arguments come as an object is refused: %w\nwho: %s, for every request with "+
+			"tool_calls in its history\ncure: {{ arguments if arguments is string else arguments "+
+			"| tojson }}", asObject, view.Names(parse))
 	}
 }

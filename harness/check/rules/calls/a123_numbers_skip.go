@@ -65,10 +65,9 @@ func checkParts(s *probe.Subject, find probe.Finder) {
 			return sample.User.With("content", ordered.ArrayOf(parts...))
 		}
 		first := ask(part)
-		if checkNumber(s, find, "first "+kind, sample.Talk(ask()), sample.Talk(first)) ||
-			checkNumber(s, find, "second "+kind, sample.Talk(first),
-				sample.Talk(ask(part, part))) ||
-			checkNumber(s, find, "second "+kind, sample.Talk(first, sample.Answer, ask()),
+		if checkNumber(s, find, 0, kind, sample.Talk(ask()), sample.Talk(first)) ||
+			checkNumber(s, find, 1, kind, sample.Talk(first), sample.Talk(ask(part, part))) ||
+			checkNumber(s, find, 1, kind, sample.Talk(first, sample.Answer, ask()),
 				sample.Talk(first, sample.Answer, first)) {
 			return
 		}
@@ -77,35 +76,37 @@ func checkParts(s *probe.Subject, find probe.Finder) {
 
 // checkNumber looks at the numbers that a part brings: its own and, where one alone has none, that
 // of the first as well. It reports whether they are others.
-func checkNumber(s *probe.Subject, find probe.Finder, part string, one, two []ordered.Value) bool {
-	render := func(messages []ordered.Value) (string, probe.Rendering) {
+func checkNumber(s *probe.Subject, find probe.Finder, nth int, kind string,
+	one, two []ordered.Value) bool {
+	render := func(messages []ordered.Value) probe.Rendering {
 		prompt, err := s.Raw(messages, false)
 		if err == nil { // with numbers that a template writes on demand
 			prompt, err = s.With(prompt, ordered.MemberOf("add_vision_id", ordered.Boolean(true)))
 		}
 		if err != nil {
-			return "", probe.Rendering{} // other rules are about it
+			return probe.Rendering{} // other rules are about it
 		}
-		return prompt.Text, prompt
+		return prompt
 	}
-	was, _ := render(one)
-	is, prompt := render(two)
+	was, prompt := render(one).Text, render(two)
+	is := prompt.Text
 	at, more := report.Parting(was, is), len(is)-len(was)
 	if was == "" || more <= 0 || is[at+more:] != was[at:] {
 		return false
 	}
 	numbers := strings.Join(digits.FindAllString(is[at:at+more], -1), " and ")
-	first := strings.HasPrefix(part, "first")
-	if !slices.Contains(wrong, numbers) || first && (numbers == "1" || len(numbers) > 1) ||
-		!first && numbers == "2" {
+	if !slices.Contains(wrong[nth], numbers) {
 		return false
 	}
-	find(prompt.At(at), "the %s brings the number %s: %s", part, numbers, report.Quote(is, at))
+	find(prompt.At(at), "the %s %s brings the number %s", [...]string{"first", "second"}[nth],
+		kind, numbers)
 	return true
 }
 
-// wrong are numbers that a part brings and must not; greater ones are no count.
-var wrong = []string{"0", "1", "2", "3", "0 and 0", "0 and 1", "1 and 1", "1 and 3", "2 and 3"}
+// wrong are the numbers that the first part and the second must not bring; greater ones are no
+// count.
+var wrong = [...][]string{{"0", "2", "3"},
+	{"0", "1", "3", "0 and 0", "0 and 1", "1 and 1", "1 and 3", "2 and 3"}}
 
 // checkCounted renders three calls and their results.
 func checkCounted(s *probe.Subject, find probe.Finder) {
@@ -152,9 +153,8 @@ func checkCounted(s *probe.Subject, find probe.Finder) {
 			strings.Contains(t.Own()[end:], before) && numbered(t, end,
 			len(t.Text))[before] == nil {
 			at := end + strings.Index(t.Own()[end:], before)
-			find(t.At(at), "tool calls are numbered, and their tool messages have no number\nthe model "+
-				"sees: %s",
-				report.Quote(t.Text, at+len(before)))
+			find(t.At(at), "tool calls are numbered, and their tool messages have no number\n"+
+				"the model sees: %s", report.Quote(t.Text, at+len(before)))
 			return
 		}
 	}

@@ -38,12 +38,14 @@ func checkResultNamed(s *probe.Subject, find probe.Finder) {
 		_, after, called := strings.Cut(named.Text, "CITYNEEDLE")
 		switch {
 		case err != nil:
-			find(probe.Nowhere.Shown(without.In), "a tool message without a name, as OpenAI's API "+
-				"sends it, is refused: %w\nsent by: every client of OpenAI's API that calls tools", err)
+			find(probe.Nowhere.Shown(without.In), "a tool message without a name, as OpenAI's "+
+				"API sends it, is refused: %w\nsent by: every client of OpenAI's API that calls "+
+				"tools", err)
 		case !called || strings.Contains(after, "callid001"): // it tells which call it is of
 		case strings.HasPrefix(named.Text[at:], "get_weather"):
-			probe.Weigh(find, rule.Warning)(without.At(at), "a tool message without a name does not get the name of "+
-				"its call\n%s", report.Sides("named", named.Text, "without", without.Text))
+			probe.Weigh(find, rule.Warning)(without.At(at), "a tool message without a name does "+
+				"not get the name of its call\n%s", report.Sides("named", named.Text, "without",
+				without.Text))
 		}
 		return
 	}

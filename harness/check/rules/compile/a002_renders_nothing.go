@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"errors"
+
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
@@ -31,10 +34,13 @@ const looked = 1_000_000
 // that refuses plain text in its own words is for other requests, such as those to translate; one
 // that needs a variable which engines set to null fails where they do not.
 func checkRenders(s *probe.Subject, find probe.Finder) {
-	if s.Err == nil || syntax(s) != nil {
+	if s.Err == nil {
 		return
 	}
-	t, err := parsed(s)
+	t, err := program(s)
+	if err != nil && !errors.Is(s.Err, engine.ErrExhausted) {
+		return // it is no valid Jinja, which is A001's
+	}
 	if class := jinja.Class(s.Err); err != nil || class == "" || class == "LimitError" {
 		find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
 		return // it costs too much, and nothing more is tried
@@ -44,9 +50,9 @@ func checkRenders(s *probe.Subject, find probe.Finder) {
 		Kwargs: []ordered.Member{ordered.MemberOf("tools", ordered.Value{})}})
 	switch {
 	case err == nil:
-		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a user message fails where no variable tools "+
-			"is given: %w\nwho: programs that render the template themselves; transformers, vLLM and "+
-			"SGLang set it to null", s.Err)
+		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a user message fails where no variable "+
+			"tools is given: %w\nwho: programs that render the template themselves; transformers, "+
+			"vLLM and SGLang set it to null", s.Err)
 	case probe.Worded(s.Err) && conversation.Explore(t, s.Source.Grammar(), nil,
 		conversation.UsualRenders, s.Source.Unreachable).Rendered != nil:
 		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a plain user message is refused: %w", s.Err)

@@ -95,15 +95,15 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 	}
 	for _, around := range [][2]string{{"Is it so: ", " or not?"}, {"", ""}, {"", " please"},
 		{"please ", ""}} {
-		with, ok := rest(s, messages, at, around[0]+word+around[1], word)
-		without, both := rest(s, messages, at, around[0]+other+around[1], other)
-		if !ok || !both || with == without {
+		prompt, with := rest(s, messages, at, around, word)
+		_, without := rest(s, messages, at, around, other)
+		if with == without {
 			continue
 		}
 		role := messages[at].At("role").Text()
 		switch {
 		case role == "system", // whoever writes the instructions may write what the template offers
-			role == "user" && isSwitch(s, messages, at, around, word):
+			role == "user" && isSwitch(prompt, around, word):
 			find = probe.Weigh(find, rule.Note)
 		}
 		if !first.Known() {
@@ -120,24 +120,23 @@ func tryWord(s *probe.Subject, find probe.Finder, messages []ordered.Value, at i
 
 // isSwitch reports whether a word is offered to those who ask: the template takes it out of the
 // message, and writes what stands around it.
-func isSwitch(s *probe.Subject, messages []ordered.Value, at int, around [2]string,
-	word string) bool {
-	out, err := s.Template.ChatTemplate().Render(inputOf(s, changed(messages, at,
-		around[0]+word+around[1])))
-	return err == nil && !strings.Contains(out, word) && around[0]+around[1] != "" &&
-		strings.Contains(out, strings.TrimSpace(around[0])) &&
-		strings.Contains(out, strings.TrimSpace(around[1]))
+func isSwitch(prompt string, around [2]string, word string) bool {
+	return !strings.Contains(prompt, word) && around[0]+around[1] != "" &&
+		strings.Contains(prompt, strings.TrimSpace(around[0])) &&
+		strings.Contains(prompt, strings.TrimSpace(around[1]))
 }
 
-// rest is the prompt for a message with a text, the word in it taken out; the white space around
-// the word may be cut off.
-func rest(s *probe.Subject, messages []ordered.Value, at int, text, word string) (string, bool) {
+// rest is the prompt for a message with a word, and the same with the word taken out, or the error
+// in the place of the prompt; the white space around the word may be cut off.
+func rest(s *probe.Subject, messages []ordered.Value, at int, around [2]string,
+	word string) (prompt, rest string) {
+	prompt, err := s.Template.ChatTemplate().Render(inputOf(s, changed(messages, at,
+		around[0]+word+around[1])))
 	word = strings.TrimSpace(word)
-	out, err := s.Template.ChatTemplate().Render(inputOf(s, changed(messages, at, text)))
 	if err != nil {
-		return "error: " + strings.ReplaceAll(probe.FirstLine(err), word, ""), true
+		return "", "error: " + strings.ReplaceAll(probe.FirstLine(err), word, "")
 	}
-	return strings.ReplaceAll(out, word, ""), true
+	return prompt, strings.ReplaceAll(prompt, word, "")
 }
 
 // wordAt is where the template decides by the text of a message, else where it looks at it first.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
@@ -123,16 +122,12 @@ func unwritten(s *probe.Subject) (all []flow.String) {
 	return all
 }
 
-// common are the variables that templates have in common.
-var common = append([]string{"messages", "tools", "add_generation_prompt", "bos_token",
-	"eos_token", "documents", "reasoning_effort"}, caps.ThinkingNames...)
-
 // hasVariable reports whether a variable that this template alone has decides whether a text is
 // written: whoever uses the template knows its values.
 func hasVariable(s *probe.Subject, off int) bool {
 	names := s.Flow().Slice(flow.Decision{Kind: flow.SiteText, Off: off}).Names
 	return slices.ContainsFunc(s.Template.ChatTemplate().Names(), func(name string) bool {
-		return names[name] && !slices.Contains(common, name)
+		return names[name] && !slices.Contains(probe.Variables, name)
 	})
 }
 

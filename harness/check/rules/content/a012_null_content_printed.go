@@ -47,8 +47,8 @@ func checkNull(s *probe.Subject, find probe.Finder) {
 	if _, again := s.Raw(sample.Talk(sample.User, null(sample.CallTurnWith(sample.ArgumentsText)),
 		follows),
 		true); again != nil {
-		find(probe.Nowhere.Shown(prompt.In), "an assistant message with tool_calls and null content "+
-			"ends the request in an error: %w%s", err, view.Hurt(prompt.Program, prompt.In,
+		find(probe.Nowhere.Shown(prompt.In), "an assistant message with tool_calls and null "+
+			"content ends the request in an error: %w%s", err, view.Hurt(prompt.Program, prompt.In,
 			func(_ string, err error) bool { return err != nil }))
 	}
 }

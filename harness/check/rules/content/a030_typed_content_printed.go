@@ -29,8 +29,8 @@ var TypedContentPrinted = &probe.Rule{
 func checkTyped(s *probe.Subject, find probe.Finder) {
 	all := []inParts{{"a user message", "USERNEEDLE", sample.Talk(sample.UserInParts)},
 		{"a system message", "SYSTEMNEEDLE", sample.Talk(sample.InParts(sample.System), sample.User)},
-		{"an assistant message", "ANSWERNEEDLE", sample.Talk(sample.User, sample.InParts(sample.Answer),
-			sample.LaterUser)},
+		{"an assistant message", "ANSWERNEEDLE", sample.Talk(sample.User,
+			sample.InParts(sample.Answer), sample.LaterUser)},
 		{"a tool message", "RESULTNEEDLE", sample.Talk(sample.User, sample.CallTurn,
 			sample.InParts(sample.Result))}}
 	if _, printed := listPrinted(s, all[0]); !printed && !s.Template.Caps().TypedContent {
@@ -83,7 +83,8 @@ func checkListPrinted(s *probe.Subject, find probe.Finder, all ...inParts) bool 
 
 // hasList reports whether a list of parts is printed in a prompt.
 func hasList(prompt string, _ error) bool {
-	return strings.Contains(prompt, "[{'type': 'text'") || strings.Contains(prompt, `[{"type": "text"`)
+	return strings.Contains(prompt, "[{'type': 'text'") ||
+		strings.Contains(prompt, `[{"type": "text"`)
 }
 
 // listPrinted returns the prompt of a conversation, where its list of parts is printed as a list.

@@ -92,8 +92,8 @@ func checkLaterSystem(s *probe.Subject, find probe.Finder) {
 	asked, user, ok3 := roleBefore(t, "SECONDNEEDLE")
 	if ok2 && ok3 && later == asked && is == user && (first != later && first != "" && is == "" ||
 		first == later && as != is && is != "" && word.MatchString(as)) {
-		find(t.Near("LATERNEEDLE"), "a system message after an assistant message is written under the "+
-			"header of a user message, %q, and one at the start under %q\nthe model sees: %s",
-			later+is, first, t.Quote("LATERNEEDLE"))
+		find(t.Near("LATERNEEDLE"), "a system message after an assistant message is written "+
+			"under the header of a user message, %q, and one at the start under %q\nthe model "+
+			"sees: %s", later+is, first, t.Quote("LATERNEEDLE"))
 	}
 }

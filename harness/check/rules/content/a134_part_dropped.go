@@ -161,8 +161,9 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 			continue
 		case mark == "" && sent != "":
 			probe.Weigh(find, rule.Error)(prompt.Near("USERNEEDLE"), "vLLM rewrites %s to "+
-				"the type %s, which the template does not know: the %[2]s vanishes\nsent by: every client "+
-				"with an %[2]s\ncure: {%% if part.type in ['%[2]s', '%[1]s'] %%}", client, sort)
+				"the type %s, which the template does not know: the %[2]s vanishes\nsent "+
+				"by: every client with an %[2]s\ncure: {%% if part.type in ['%[2]s', '%[1]s'] %%}",
+				client, sort)
 		case mark != "" && both:
 			find(prompt.At(strings.Index(prompt.Text, mark)), "the template writes the same "+
 				"for %s as for %s: %q", sort, other, mark)

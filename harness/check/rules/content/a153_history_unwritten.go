@@ -27,7 +27,7 @@ func checkHistory(s *probe.Subject, find probe.Finder) {
 			find = probe.Weigh(find, rule.Note)
 		}
 		find(prompt.Near("USERNEEDLE"), "only the last messages reach the prompt: the first "+
-			"user message and the assistant message after it are lost\nsent by: every client with a "+
-			"conversation (a model that judges one text, as guards do, may mean it so)")
+			"user message and the assistant message after it are lost\nsent by: every client with "+
+			"a conversation (a model that judges one text, as guards do, may mean it so)")
 	}
 }

@@ -54,8 +54,8 @@ func checkChat(s *probe.Subject, find probe.Finder) {
 	refused := err1 != nil && err2 != nil && probe.Worded(err1) && probe.Worded(err2)
 	alike := err1 == nil && err2 == nil && answered.Text == repeated.Text && evenly(answered.Text)
 	if refused || alike || err1 == nil && !strings.Contains(answered.Text, "NEEDLE") && ranks(s) {
-		find(probe.Nowhere, "no assistant message is asked for, nor written as a turn of its own: the template "+
-			"is not judged as one for chat")
+		find(probe.Nowhere, "no assistant message is asked for, nor written as a turn of its own: "+
+			"the template is not judged as one for chat")
 	}
 }
 

@@ -15,8 +15,8 @@ var ConversationJudged = &probe.Rule{
 			"does; it is not judged as one that the model takes part in.",
 		Damage: "None with a model that judges, classifies or translates what others said. A " +
 			"model for chat takes its own answers for somebody else's.",
-		Fix: "For chat, begin each answer of the history as the end of the prompt begins the next " +
-			"one, and write no text of the template's own after the last message.",
+		Fix: "For chat, begin each answer of the history as the end of the prompt begins the " +
+			"next one, and write no text of the template's own after the last message.",
 	},
 	Supersedes: []string{"A019", "A020", "A137", "A161"},
 	Find: func(s *probe.Subject, find probe.Finder) {

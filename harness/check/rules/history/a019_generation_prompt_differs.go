@@ -42,8 +42,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		if err == nil && !(s.Fires("A059") && // which is about headers that are missing after it
 			strings.HasSuffix(strings.TrimSpace(before), f.Closer)) {
 			find(prompt.At(m.Off-1), "after a tool message the generation prompt writes %s, which "+
-				"no assistant message after a tool message has in the history: %s", probe.JSON(m.Header),
-				report.Quote(prompt.Text, m.Off))
+				"no assistant message after a tool message has in the history",
+				probe.JSON(m.Header))
 		}
 	}
 	parts, early := false, false
@@ -71,7 +71,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		switch {
 		case !begins && s.Fires("A173") && strings.HasPrefix(bare(turn.Text), bare(prompt.Text)):
 			// the indentation is another rule's
-		case !begins && (losses.IsTask(prompt.Text, "USERNEEDLE") || losses.IsTask(turn.Text, "ANSWERNEEDLE")):
+		case !begins && (losses.IsTask(prompt.Text, "USERNEEDLE") ||
+			losses.IsTask(turn.Text, "ANSWERNEEDLE")):
 			return
 		case !begins && !parts && !asksForOther(prompt.Text, turn.Text):
 			parts = true
@@ -84,15 +85,16 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 					s.Template.Analysis().Format.Reasoning.Close.Text)) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
-			harm := "the model goes on from tokens after which no assistant message of the history stands"
+			harm := "the model goes on from tokens after which no assistant message of the " +
+				"history stands"
 			if rest = strings.TrimSpace(rest); rest != "" && strings.HasSuffix(
 				strings.TrimSpace(turn.Text), rest) {
-				harm = "the model answers after an end; prompts of models for embeddings and rewards " +
-					"end so"
+				harm = "the model answers after an end; prompts of models for embeddings and " +
+					"rewards end so"
 			}
-			find(written.At(at), "the generation prompt is not how assistant messages begin in the history "+
-				"(%s)\n%s\nharm: %s",
-				mode.Name, report.Sides("history", turn.Text, "prompt", prompt.Text), harm)
+			find(written.At(at), "the generation prompt is not how assistant messages begin in "+
+				"the history (%s)\n%s\nharm: %s", mode.Name,
+				report.Sides("history", turn.Text, "prompt", prompt.Text), harm)
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)

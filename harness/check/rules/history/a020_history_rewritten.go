@@ -28,7 +28,8 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 	for _, c := range [...]struct {
 		name   string
 		answer ordered.Value
-	}{{"an assistant message", sample.Answer}, {"an assistant message with reasoning", sample.Thinking}} {
+	}{{"an assistant message", sample.Answer},
+		{"an assistant message with reasoning", sample.Thinking}} {
 		last, err1 := s.Fitted(sample.Talk(sample.User, c.answer), false, false)
 		then, err2 := s.Fitted(sample.Talk(sample.User, c.answer, sample.LaterUser), false, true)
 		if !probe.Judged(find, err1, err2) || strings.HasPrefix(then.Text, last.Text) {
@@ -45,8 +46,8 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		if thoughtGone(s, last.Text, then.Text) {
 			find = probe.Weigh(find, rule.Note) // models are trained so
 		}
-		find(then.Instead(at, last.Text[at:], last.At(at)), "after %s, the next user message changes "+
-			"the prompt before it: caches are lost\n%s", c.name,
+		find(then.Instead(at, last.Text[at:], last.At(at)), "after %s, the next user message "+
+			"changes the prompt before it: caches are lost\n%s", c.name,
 			report.Sides("before", last.Text, "after", then.Text))
 		return
 	}

@@ -76,10 +76,6 @@ func (u unpaired) thought() bool {
 	})
 }
 
-// mostShown bounds the markers for which a request is looked for in which they are unpaired: it is
-// read for each of its parts.
-const mostShown = 8
-
 func checkPaired(s *probe.Subject, find probe.Finder) {
 	all := map[string]*pairs{}
 	var keys []string
@@ -141,18 +137,16 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 			continue // a prompt may close reasoning that the header opens
 		}
 		first := p.first
-		if shown++; shown > mostShown {
-			first.in.Show(s, find, first.At, "%s is %s", probe.JSON(text), first.what)
-			continue
+		if shown++; shown <= rule.MaxFindings { // of the others only the number is told
+			first.in.Smallest(s, func(t *prompts.Prompt) bool {
+				now := unpairedIn(t)[key]
+				if now == nil || now.first.in == nil || now.first.what != first.what {
+					return false
+				}
+				first = now.first
+				return true
+			})
 		}
-		first.in.Smallest(s, func(t *prompts.Prompt) bool {
-			now := unpairedIn(t)[key]
-			if now == nil || now.first.in == nil || now.first.what != first.what {
-				return false
-			}
-			first = now.first
-			return true
-		})
 		find(first.in.At(first.At), "%s is %s", probe.JSON(text), first.what)
 	}
 }

@@ -35,6 +35,7 @@ func checkStopsEnd(t *tokenised, find Finder) {
 	stops := func(m vocab.Match) bool { return slices.Contains(t.v.Stops, m.ID) }
 	if ids, _ := t.ends(); !slices.ContainsFunc(t.v.Scan(rest), stops) &&
 		(len(ids) == 0 || slices.Contains(t.v.Stops, ids[0])) {
-		find("%s writes %q after an assistant message; generations stop at %v", t.name, rest, t.v.Stops)
+		find("%s writes %q after an assistant message; generations stop at %v", t.name, rest,
+			t.v.Stops)
 	}
 }

@@ -12,7 +12,8 @@ var OperandsConfused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A201", Name: "operands-confused", Severity: rule.Warning, Harm: rule.Changed,
 		Short: "A number that is counted from 1 is compared with one that is counted from 0, or " +
-			"text after \"else\" is joined to an empty text, so that it belongs to that value alone.",
+			"text after \"else\" is joined to an empty text, so that it belongs to that value " +
+			"alone.",
 		Damage: "The last question is never found, or another message is taken for it; a heading " +
 			"is missing where the condition holds.",
 		Fix: "Compare loop.index0 with loop.index0; put parentheses around the whole " +
@@ -34,8 +35,8 @@ func checkOperands(s *probe.Subject, find probe.Finder) {
 		if n.Is(edit.Compare) && n.X != nil && n.Y != nil {
 			for _, pair := range [][2]*edit.Node{{n.X, n.Y}, {n.Y, n.X}} {
 				if by := other[pair[0].Source]; by != "" && counted[pair[1].Source] == by {
-					find(probe.Offset(pair[0].From), "%s is compared with %s, which has values of %s",
-						pair[0].Source, pair[1].Source, by)
+					find(probe.Offset(pair[0].From), "%s is compared with %s, which has values "+
+						"of %s", pair[0].Source, pair[1].Source, by)
 				}
 			}
 		}
@@ -44,8 +45,8 @@ func checkOperands(s *probe.Subject, find probe.Finder) {
 			first = first.X
 		}
 		if n.Is(edit.Choice) && first != n.Y && first.Is(edit.Text) && first.Content() == "" {
-			find(probe.Offset(first.From), "where the condition before \"else\" holds, the text that "+
-				"is joined to the empty one after it is not written")
+			find(probe.Offset(first.From), "where the condition before \"else\" holds, the text "+
+				"that is joined to the empty one after it is not written")
 		}
 	}
 }

@@ -44,7 +44,8 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 		if text == "" {
 			continue
 		}
-		text = "an assistant message with " + shape.Name + " is not written as other answers are, and is read wrongly" + text
+		text = "an assistant message with " + shape.Name + " is not written as other answers " +
+			"are, and is read wrongly" + text
 		if shape.Turn != "" {
 			text += fmt.Sprintf("\nthe template writes: %q", shape.Turn)
 		}

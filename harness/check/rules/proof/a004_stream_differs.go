@@ -39,8 +39,8 @@ func checkStream(s *probe.Subject, find probe.Finder) {
 		_, mismatch := split.CheckSchedules(stream.NewParser(plan), shape.Turn, chat.FinishStop,
 			split.Few(len(shape.Turn)))
 		if mismatch != nil {
-			find(turn(s, shape),
-				"an assistant message with %s is read otherwise when it is streamed: %w", shape.Name, mismatch)
+			find(turn(s, shape), "an assistant message with %s is read otherwise when it is "+
+				"streamed: %w", shape.Name, mismatch)
 		} else {
 			wholes.add(key)
 		}

@@ -37,7 +37,8 @@ func (g *groups) add(shape verify.Shape, cause, format string, args ...any) {
 func (g *groups) find(find probe.Finder, further string, at func(verify.Shape) probe.Where) {
 	for _, group := range g.list {
 		if group.names != nil {
-			find(at(group.first).Bare(), "%w\n%s: %s", group.err, further, strings.Join(group.names, ", "))
+			find(at(group.first).Bare(), "%w\n%s: %s", group.err, further,
+				strings.Join(group.names, ", "))
 		} else {
 			find(at(group.first).Bare(), "%w", group.err)
 		}

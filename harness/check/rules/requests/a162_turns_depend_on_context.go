@@ -73,8 +73,8 @@ func checkVariables(s *probe.Subject, find probe.Finder) {
 		if err1 == nil && err2 == nil && with != without && got.Has("SYSTEMNEEDLE") &&
 			got.Has("USERNEEDLE") && want.Has("USERNEEDLE") {
 			at := report.Parting(with, without)
-			find(got.At(len(got.Text)-len(with)+at), "with %s = %s, messages after a system message "+
-				"are written otherwise\nwith:    %s\nwithout: %s", v.Key, v.Value,
+			find(got.At(len(got.Text)-len(with)+at), "with %s = %s, messages after a system "+
+				"message are written otherwise\nwith:    %s\nwithout: %s", v.Key, v.Value,
 				report.Quote(with, at), report.Quote(without, at))
 			return
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
 )
 
 // TurnsSpacedDifferently is the rule A088: the white space between two turns, or between a text and
@@ -37,10 +36,8 @@ func checkSpacing(s *probe.Subject, find probe.Finder) {
 	}
 	for _, o := range boundary.Outliers.Of(s) {
 		if left, right, elsewhere := o.Words(); o.Fed() {
-			at := s.Rendered(o.In.Seen.String, o.In.In).Seen(o.In.Seen, o.Right.From)
-			find(at, "a line feed stands between %s and %s; %s there is none\n"+
-				"elsewhere: %s", left, right, elsewhere,
-				report.Quote(o.Like.In.Seen.String, o.Like.Right.From))
+			find(o.At(s), "a line feed stands between %s and %s; %s there is none\n"+
+				"elsewhere: %s", left, right, elsewhere, o.Like.Quote())
 			return
 		}
 	}

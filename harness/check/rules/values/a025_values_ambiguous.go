@@ -29,7 +29,7 @@ func checkAmbiguous(s *probe.Subject, find probe.Finder) {
 	asNumber, err1 := s.WithArguments(sample.City(ordered.Num("2134")))
 	asString, err2 := s.WithArguments(sample.City(ordered.Str("2134")))
 	if probe.Judged(find, err1, err2) && asNumber.Text == asString.Text {
-		find(asString.Of("2134"), "in a tool call's arguments, the text \"2134\" and the number 2134 are written "+
-			"the same")
+		find(asString.Of("2134"), "in a tool call's arguments, the text \"2134\" and the number "+
+			"2134 are written the same")
 	}
 }

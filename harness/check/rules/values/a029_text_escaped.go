@@ -9,7 +9,6 @@ import (
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/conversation/standard"
-	"github.com/goassay/assay/harness/report"
 )
 
 // TextEscaped is the rule A029: text in messages, tools or arguments is written with escapes that
@@ -39,8 +38,7 @@ func escaped(find probe.Finder, of string, plain, prompt probe.Rendering) bool {
 		if strings.Count(prompt.Text, escape.text) > strings.Count(plain.Text, escape.text) {
 			at := strings.LastIndex(prompt.Text, escape.text)
 			find(prompt.Filtered(awkward, at, "tojson", "escape", "e", "forceescape", "urlencode"),
-				"the character %s in %s is written as %s\nthe model sees: %s", escape.char, of, escape.text,
-				report.Quote(prompt.Text, at))
+				"the character %s in %s is written as %s", escape.char, of, escape.text)
 			return true
 		}
 	}

@@ -77,8 +77,8 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
 				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[w.Off] {
 					seen[w.Off] = true
-					t.Show(s, find, at, "a value that is no text is printed as Python, not as JSON: %s",
-						r.Path)
+					t.Show(s, find, at, "a value that is no text is printed as Python, not as "+
+						"JSON: %s", r.Path)
 				}
 			}
 		}

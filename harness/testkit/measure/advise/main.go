@@ -294,11 +294,7 @@ func compare(served *chattemplate.Template, was, is *advisory.Renders, all []ord
 
 // variables returns an input as the variables of a template.
 func variables(in chattemplate.Input) json.RawMessage {
-	v := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)))
-	if len(in.Tools) > 0 {
-		v = v.With("tools", ordered.ArrayOf(in.Tools...))
-	}
-	v = v.With("add_generation_prompt", ordered.Boolean(in.Generate))
+	v := view.RequestOf(in).With("add_generation_prompt", ordered.Boolean(in.Generate))
 	for _, m := range in.Kwargs { // one of the template's variables has precedence
 		v = v.With(m.Key, m.Value)
 	}
