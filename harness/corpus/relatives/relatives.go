@@ -95,7 +95,9 @@ func take(s *probe.Subject) print {
 		}
 	}
 	for _, r := range requests() {
-		r.in.Kwargs = slices.Concat(s.Template.Caps().Needs.Bound, r.in.Kwargs)
+		bound := s.Template.Caps().Needs.Bound
+		r.in.Kwargs = slices.Concat(bound, r.in.Kwargs)
+		r.plain.Kwargs = slices.Concat(bound, r.plain.Kwargs)
 		t := prompts.Look(s, r.in)
 		switch {
 		case t.Err != nil:
