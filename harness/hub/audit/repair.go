@@ -99,9 +99,6 @@ var ending = regexp.MustCompile(`(-\d{5}-of-\d{5})?\.[^.]*$`)
 // copied writes a copy of a model file with another template.
 func copied(ctx context.Context, src subject.Source, text string) (string, error) {
 	out := ending.ReplaceAllString(src.File, ".mended$0")
-	if _, err := os.Lstat(out); err == nil {
-		return out + " is there already; without it, it is written anew", nil
-	}
 	_, named, _ := strings.Cut(strings.TrimPrefix(src.Name, src.File), "#")
 	if named == modeldir.Default {
 		named = ""
