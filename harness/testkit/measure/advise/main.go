@@ -39,6 +39,7 @@ import (
 	"github.com/goassay/assay/harness/edit/mutate"
 	"github.com/goassay/assay/harness/hub/advisory"
 	"github.com/goassay/assay/harness/hub/audit"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/report/visible"
 )
 
@@ -251,7 +252,7 @@ func witness(t *advisory.Template, faulty, mended subject.Source, telling []orde
 		t.Engines = []string{"all"}
 	}
 	a, b := prompt(was, shown[0].Witness), prompt(is, shown[0].Witness)
-	at := parting(a, b)
+	at := report.Parting(a, b)
 	t.Excerpt = advisory.Excerpt{Faulty: around(a, at), Fixed: around(b, at)}
 	return nil
 }
@@ -310,14 +311,6 @@ func prompt(r *advisory.Renders, w advisory.Witness) string {
 		return "(no prompt: line " + text + ")"
 	}
 	return text
-}
-
-// parting returns the offset of the line in which two texts part.
-func parting(a, b string) (at int) {
-	for at < min(len(a), len(b)) && a[at] == b[at] {
-		at++
-	}
-	return at
 }
 
 // around returns what stands around an offset of a text.
