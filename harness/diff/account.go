@@ -212,11 +212,11 @@ func gap(was, is string, last bool, writes func(old bool, text string) bool) (fl
 		return none, ""
 	}
 	if old != now {
-		if pair := pairIn(was, is); pair != "" && !last && writes(true, pair) {
-			return none, ""
-		}
 		at, more := report.Parting(was, is), len(is)-len(was)
 		if more > 0 && is[at+more:] == was[at:] {
+			if pair := pairIn(is, at, more); pair != "" && !last && writes(true, pair) {
+				return none, ""
+			}
 			added := strings.TrimSpace(is[at : at+more])
 			if added != "" && !strings.ContainsAny(added, "<>[]{}") && !writes(true, added) {
 				return none, ""
@@ -234,21 +234,18 @@ func gap(was, is string, last bool, writes func(old bool, text string) bool) (fl
 	return none, ""
 }
 
-// pairIn returns the marker and its end, with nothing but white space between, that a text has and
-// is another one without; "" where there is no such pair.
-func pairIn(was, is string) string {
-	at, more := report.Parting(was, is), len(is)-len(was)
-	if more <= 0 || is[at+more:] != was[at:] {
-		return ""
-	}
-	for ; ; at-- { // the same text comes in there
-		added := strings.TrimSpace(is[at : at+more])
+// pairIn returns the added bytes of a text, which stand at an offset, where they are a marker and its
+// end with nothing but white space between; else "". Where the same text could have been added
+// earlier, as in <b></b><b>, it looks there, too.
+func pairIn(text string, at, more int) string {
+	for ; ; at-- {
+		added := strings.TrimSpace(text[at : at+more])
 		if m := markup.In(added); len(m) == 2 && m[0].Side != markup.Closing && m[0].At == 0 &&
 			m[1].Side == markup.Closing && m[1].To == len(added) && m[0].Key == m[1].Key &&
 			strings.TrimSpace(added[m[0].To:m[1].At]) == "" {
 			return added
 		}
-		if at == 0 || is[at-1] != is[at+more-1] {
+		if at == 0 || text[at-1] != text[at+more-1] {
 			return ""
 		}
 	}
