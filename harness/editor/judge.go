@@ -189,11 +189,7 @@ func (j *judge) told(results []rule.Result) []rule.Result {
 func (p part) findings(results []rule.Result) []finding {
 	var all []finding
 	for _, res := range results {
-		line, col := res.Place.Line, res.Place.Col
-		if fields := strings.Split(res.Place.Part, ":"); len(fields) > 2 {
-			line, _ = strconv.Atoi(fields[len(fields)-2])
-			col, _ = strconv.Atoi(fields[len(fields)-1])
-		}
+		line, col := res.Place.Position()
 		off := at(p.src.Text, line, col)
 		f := finding{from: p.in(off), to: p.in(underlined(p.src.Text, off, res.Place)), res: res}
 		for _, m := range named.FindAllStringSubmatch(res.Text, -1) {

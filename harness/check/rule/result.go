@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine/source"
@@ -76,6 +77,17 @@ func (p Place) Underlined(src *source.Source, from, to int) Place {
 	more := min(source.Cells(src.Text[from:to])-1, room)
 	p.Excerpt = at.Excerpt + strings.Repeat("^", max(0, more))
 	return p
+}
+
+// Position returns the line and the column in the template, also in one that a file has as a
+// string; 0, 0 where there are none.
+func (p Place) Position() (line, col int) {
+	if fields := strings.Split(p.Part, ":"); len(fields) > 2 {
+		line, _ = strconv.Atoi(fields[len(fields)-2])
+		col, _ = strconv.Atoi(fields[len(fields)-1])
+		return line, col
+	}
+	return p.Line, p.Col
 }
 
 func (p Place) String() string {

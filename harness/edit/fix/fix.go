@@ -38,7 +38,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine"
@@ -270,10 +269,7 @@ func mending(patches []Patch, res *rule.Result) int {
 
 // away is how many lines the patch edits away from a place, the same for all where it has none.
 func (p Patch) away(from rule.Place) int {
-	line := from.Line
-	if at := strings.Split(from.Part, ":"); len(at) > 2 {
-		line, _ = strconv.Atoi(at[len(at)-2])
-	}
+	line, _ := from.Position()
 	least := math.MaxInt
 	for st := p.after; st != p.before && line > 0; st = st.from {
 		for _, e := range st.step {
