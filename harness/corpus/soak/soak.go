@@ -216,7 +216,6 @@ func (p *Pool) one(o Options, n uint64) (Stats, error) {
 
 // Draw returns case n of a seed.
 func (p *Pool) Draw(seed, n uint64) (c Case, err error) {
-
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("internal error: panic: %v\n%s", r, debug.Stack())

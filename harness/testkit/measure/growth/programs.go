@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goassay/assay/engine/vocab"
-
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/formatjson"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/vocab"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/conversation/standard"
 	"github.com/goassay/assay/harness/corpus/split"
