@@ -213,7 +213,7 @@ logs, note, out = sys.argv[1:]
 for client, (package, protocol) in ABOUT.items():
     version = open(os.path.join(logs, client + ".version")).read().strip()
     seen.clear()
-    reqs, have = [], set()
+    reqs, sets, have = [], [], set()
     for line in open(os.path.join(logs, client + ".jsonl")):
         r = json.loads(line)
         b = r["body"]
@@ -235,43 +235,29 @@ for client, (package, protocol) in ABOUT.items():
                 if k not in ("role", "content"):
                     n[k] = m[k]
             clean.append(n)
-        req = {"messages": clean}
         kept = tools(
             ts,
             calls_of(ms)
             | {"Read", "read", "exec_command", "read_files", "get_weather", "list_notes"},
         )
-        if kept:
-            req["tools"] = kept
         key = json.dumps(
             [[m["role"], type(m.get("content")).__name__] for m in clean]
         ) + json.dumps(kept)
         if key in have:
             continue
         have.add(key)
-        reqs.append({"request": req})
-    doc = {
-        "client": client,
-        "package": package,
-        "version": version,
-        "protocol": protocol,
-        "requests": reqs,
-    }
-    sets = []
-    for q in reqs:
-        t = q["request"].pop("tools", None)
-        if t is not None:
-            if t not in sets:
-                sets.append(t)
-            q["tools"] = sets.index(t)
+        if kept and kept not in sets:
+            sets.append(kept)
+        reqs.append((clean, kept))
 
     # one message and one tool a line
-    def dump(v, depth=0):
+    def dump(v):
         return json.dumps(v, ensure_ascii=False)
 
     L = ["{"]
-    for k in ("client", "package", "version", "protocol"):
-        L.append(f' "{k}": {json.dumps(doc[k])},')
+    head = {"client": client, "package": package, "version": version, "protocol": protocol}
+    for k, v in head.items():
+        L.append(f' "{k}": {json.dumps(v)},')
     L.append(' "tools": [')
     for i, ts in enumerate(sets):
         for j, t in enumerate(ts):
@@ -282,13 +268,8 @@ for client, (package, protocol) in ABOUT.items():
             )
     L[-1] += "],"
     L.append(' "requests": [')
-    for i, q in enumerate(reqs):
-        L.append(
-            "  {"
-            + (f'"tools": {q["tools"]}, ' if "tools" in q else "")
-            + '"messages": ['
-        )
-        ms = q["request"]["messages"]
+    for i, (ms, kept) in enumerate(reqs):
+        L.append("  {" + (f'"tools": {sets.index(kept)}, ' if kept else "") + '"messages": [')
         for j, m in enumerate(ms):
             L.append(
                 "   "
