@@ -234,7 +234,7 @@ func gap(was, is string, last bool, writes func(old bool, text string) bool) (fl
 	return none, ""
 }
 
-// pairIn returns the added bytes of a text, which stand at an offset, where they are a marker and its
+// pairIn returns the bytes that were added to a text at an offset, where they are a marker and its
 // end with nothing but white space between; else "". Where the same text could have been added
 // earlier, as in <b></b><b>, it looks there, too.
 func pairIn(text string, at, more int) string {
