@@ -3,13 +3,13 @@
 //
 // # Model
 //
-// A fingerprint has a value for each of some 200 aspects. Its fates tell which sorts of texts the
-// prompts of some hundred fixed requests have, and which of the requests are refused. The others
-// are choices: the capabilities, the format of answers as it was learnt, and the template's own
-// text around messages. corpus/relatives.json has the fingerprints of all families; that of a
-// template takes a small render for each request, once. Two are as near as the share of fates and
-// the share of choices that they have in common, on average; neither names nor the texts of sources
-// are compared. Special tokens are those of package subject.
+// A fingerprint has values of some 160 aspects. Its fates tell which sorts of texts the prompts of
+// some 75 fixed requests have, and which of the requests are refused. The others are choices: the
+// capabilities, the format of answers as it was learnt, and the template's own text around
+// messages. corpus/relatives.json has the fingerprints of all families; that of a template takes a
+// small render for each request, once. Two are as near as the share of fates and the share of
+// choices that they have in common, on average; neither names nor the texts of sources are
+// compared. Special tokens are those of package subject.
 //
 // A relative is evidence (E35): it says what others do with a part of a request, and never makes
 // a finding.
@@ -201,7 +201,7 @@ var known = sync.OnceValue(func() map[string]print {
 	return all
 })
 
-// near is the likeness from which on a family is a relative, in percent.
+// near is the likeness that makes a family a relative, in percent.
 const near = 83
 
 // Kin are the relatives of a template.
