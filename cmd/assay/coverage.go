@@ -22,8 +22,8 @@ line is shown with how many of its outcomes were reached: each if, elif and inli
 false, where an absent else counts, each loop entered and repeated. Those that no request reached
 follow the line, with the reason where it is proven that none can. Of a template that renders none
 of the grammar's conversations the errors are named, and a request that it renders if one is found.
-The last lines name the families of the corpus that behave most like the template, and how it differs
-from the nearest: what it loses or refuses and that one does not, then the choices.`,
+The last lines name the families of the corpus that behave most like the template, and how it
+differs from the nearest: what it loses or refuses and that one does not, then the choices.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		seed := flags.Uint64("seed", 1, "draw the conversations from this `SEED`")
