@@ -110,6 +110,10 @@ advisories: hub ## fetch the templates that vendors had to mend (1 GB), and prov
 	ASSAY_TEXTS=$(CURDIR)/.deps/real:$(CURDIR)/.deps/hub $(PROVE)
 	ASSAY_TEXTS=$(CURDIR)/.deps/real:$(CURDIR)/.deps/hub $(TEST) ./harness/hub/audit -run 'TestKnown|TestEdited|TestRelatives' -v -count 1
 
+.PHONY: advisories-slice
+advisories-slice: hub ## the same for the records whose texts are templates of the Hub's set
+	ASSAY_TEXTS=$(CURDIR)/.deps/hub $(PROVE) -args -slice
+
 .PHONY: index
 index: ## write the index of known faults and its signature into out: KEY=PRIVATE.pem
 	@mkdir -p out
@@ -119,10 +123,6 @@ index: ## write the index of known faults and its signature into out: KEY=PRIVAT
 .PHONY: capabilities
 capabilities: deps hub ## render every value of the variables that the records of 856 templates name
 	ASSAY_HUB=$(CURDIR)/.deps/hub ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(TEST) ./engine/capability -run TestRecords -count 1
-
-.PHONY: advisories-slice
-advisories-slice: hub ## the same for the records whose texts are templates of the Hub's set
-	ASSAY_TEXTS=$(CURDIR)/.deps/hub $(PROVE) -args -slice
 
 .PHONY: planted
 planted: hub ## count the bugs planted blind in templates of the Hub's set that the checks notice
