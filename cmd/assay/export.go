@@ -193,11 +193,8 @@ func (e *export) parse(t *engine.Template, template, id string, c families.Case)
 func wantValue(m chat.Message) ordered.Value {
 	calls := make([]ordered.Value, len(m.ToolCalls))
 	for i, c := range m.ToolCalls {
-		calls[i] = ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)),
-			ordered.MemberOf("arguments", ordered.Str(c.Arguments)),
-			ordered.MemberOf("id", ordered.Str(c.ID)))
+		calls[i] = ordered.Pairs("name", c.Name, "arguments", c.Arguments, "id", c.ID)
 	}
-	return ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(m.Content)),
-		ordered.MemberOf("reasoning_content", ordered.Str(m.Reasoning)),
-		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
+	return ordered.Pairs("content", m.Content, "reasoning_content", m.Reasoning,
+		"tool_calls", calls)
 }

@@ -141,10 +141,7 @@ func (i *inspection) printKeys(c *call) error {
 
 // errorValue is an error as JSON, with its place in the file where it has one.
 func errorValue(file string, err error) ordered.Value {
-	v := ordered.ObjectOf(
-		ordered.Member{Key: "type", Value: ordered.Str("error")},
-		ordered.Member{Key: "message", Value: ordered.Str(source.Cut(err.Error(), maxError))},
-		ordered.Member{Key: "file", Value: ordered.Str(file)})
+	v := ordered.Pairs("type", "error", "message", source.Cut(err.Error(), maxError), "file", file)
 	var at *gguf.Error
 	if errors.As(err, &at) {
 		v = v.With("offset", ordered.Int(int(at.Off)))

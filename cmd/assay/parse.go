@@ -244,10 +244,8 @@ func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output st
 	mismatch *split.Mismatch) ordered.Value {
 	split.Feed(parser, output, nil, p.reason())
 	parts := ordered.ListOf(parser.Coverage(), func(s stream.Span) ordered.Value {
-		return ordered.ObjectOf(
-			ordered.MemberOf("start", ordered.Int(s.Off-parser.Prefill())),
-			ordered.MemberOf("end", ordered.Int(s.End-parser.Prefill())),
-			ordered.MemberOf("class", ordered.Str(s.Class.String())))
+		return ordered.Pairs("start", s.Off-parser.Prefill(), "end", s.End-parser.Prefill(),
+			"class", s.Class.String())
 	})
 	diagnostics := ordered.ListOf(parser.Diagnostics(),
 		func(d stream.Diagnostic) ordered.Value { return ordered.Str(d.String()) })
@@ -322,7 +320,5 @@ func (c *call) minimize(big reduce.Case) (holds bool, err error) {
 
 // answerValue is an answer in OpenAI's shape of a choice.
 func answerValue(a split.Answer) ordered.Value {
-	return ordered.ObjectOf(
-		ordered.Member{Key: "message", Value: a.Message.Value()},
-		ordered.Member{Key: "finish_reason", Value: ordered.Str(string(a.Finish))})
+	return ordered.Pairs("message", a.Message.Value(), "finish_reason", string(a.Finish))
 }

@@ -295,8 +295,8 @@ func body(model string, extra ordered.Value) func(ordered.Value, bool) ordered.V
 			v = v.With(m.Key, m.Value)
 		}
 		if stream {
-			v = v.With("stream", ordered.Boolean(true)).With("stream_options",
-				ordered.ObjectOf(ordered.MemberOf("include_usage", ordered.Boolean(true))))
+			v = v.With("stream", ordered.Boolean(true)).With("stream_options", ordered.Pairs(
+				"include_usage", true))
 		}
 		return v
 	}

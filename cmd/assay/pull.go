@@ -119,11 +119,8 @@ func (p *pull) print(c *call, m *model.Pulled) error {
 	}
 	files := make([]ordered.Value, len(m.Paths))
 	for i, path := range m.Paths {
-		files[i] = ordered.ObjectOf(
-			ordered.Member{Key: "file", Value: ordered.Str(m.Files[i].Name)},
-			ordered.Member{Key: "path", Value: ordered.Str(path)},
-			ordered.Member{Key: "size", Value: ordered.Int(int(m.Files[i].Size))},
-			ordered.Member{Key: "sha256", Value: ordered.Str(m.Lock.Files[i].SHA256)})
+		files[i] = ordered.Pairs("file", m.Files[i].Name, "path", path,
+			"size", int(m.Files[i].Size), "sha256", m.Lock.Files[i].SHA256)
 	}
 	v := m.Model.Value().With("file", ordered.Str(m.Paths[0])).
 		With("repository", ordered.Str(m.Repo.ID)).

@@ -27,7 +27,7 @@ func (s *step) spans(c *call) error {
 	for seg := range segments.All() {
 		list = append(list, segmentValue(seg))
 	}
-	out := ordered.ObjectOf(ordered.MemberOf("spans", ordered.ArrayOf(list...)))
+	out := ordered.Pairs("spans", list)
 	if s.vocabulary != nil {
 		pieces, err := prompt.Pieces(s.vocabulary)
 		if err != nil {
@@ -35,8 +35,7 @@ func (s *step) spans(c *call) error {
 		}
 		list = nil
 		for _, p := range pieces {
-			list = append(list, ordered.ObjectOf(ordered.MemberOf("text", ordered.Str(p.Text)),
-				ordered.MemberOf("special", ordered.Boolean(p.Special))))
+			list = append(list, ordered.Pairs("text", p.Text, "special", p.Special))
 		}
 		out = out.With("pieces", ordered.ArrayOf(list...))
 	}
@@ -46,9 +45,7 @@ func (s *step) spans(c *call) error {
 
 // segmentValue is a segment as JSON: the template's own has neither path nor role.
 func segmentValue(s engine.Segment) ordered.Value {
-	v := ordered.ObjectOf(ordered.MemberOf("start", ordered.Int(s.Off)),
-		ordered.MemberOf("end", ordered.Int(s.End())),
-		ordered.MemberOf("own", ordered.Boolean(s.Own)))
+	v := ordered.Pairs("start", s.Off, "end", s.End(), "own", s.Own)
 	if path := s.Path(); path != "" {
 		v = v.With("path", ordered.Str(path))
 	}

@@ -143,6 +143,5 @@ func (tr *training) printSpans(c *call, t *engine.Template) error {
 	spans := ordered.ListOf(rendering.Written, func(s train.Span) ordered.Value {
 		return ordered.ArrayOf(ordered.Int(s.From), ordered.Int(s.To))
 	})
-	return writeJSON(c.stdout, ordered.ObjectOf(
-		ordered.MemberOf("text", ordered.Str(rendering.String)), ordered.MemberOf("spans", spans)))
+	return writeJSON(c.stdout, ordered.Pairs("text", rendering.String, "spans", spans))
 }

@@ -50,26 +50,19 @@ func lmStudio(r *Record) ordered.Value {
 	var fields []ordered.Value
 	if s := r.Reasoning.Switch; s != nil && !slices.ContainsFunc(s.Values,
 		func(v ordered.Value) bool { return v.Kind() != ordered.Bool }) {
-		fields = append(fields, ordered.ObjectOf(
-			ordered.MemberOf("key", ordered.Str("enableThinking")),
-			ordered.MemberOf("displayName", ordered.Str("Enable Thinking")),
-			ordered.MemberOf("description", ordered.Str("Controls whether the model reasons "+
-				"before it answers")),
-			ordered.MemberOf("type", ordered.Str("boolean")),
-			ordered.MemberOf("defaultValue", ordered.Boolean(s.Default.Bool())),
-			ordered.MemberOf("effects", ordered.ArrayOf(ordered.ObjectOf(
-				ordered.MemberOf("type", ordered.Str("setJinjaVariable")),
-				ordered.MemberOf("variable", ordered.Str(s.Variable)))))))
+		fields = append(fields, ordered.Pairs("key", "enableThinking",
+			"displayName", "Enable Thinking",
+			"description", "Controls whether the model reasons before it answers",
+			"type", "boolean", "defaultValue", s.Default.Bool(),
+			"effects", ordered.ArrayOf(ordered.Pairs("type", "setJinjaVariable",
+				"variable", s.Variable))))
 	}
 	reasoning := ordered.Boolean(r.reasons())
 	if r.Reasoning.Switch != nil {
 		reasoning = ordered.Str("mixed")
 	}
-	v := ordered.ObjectOf(ordered.MemberOf("metadataOverrides", ordered.ObjectOf(
-		ordered.MemberOf("domain", ordered.Str("llm")),
-		ordered.MemberOf("trainedForToolUse", ordered.Boolean(r.ToolCapable)),
-		ordered.MemberOf("vision", ordered.Boolean(r.sees("image"))),
-		ordered.MemberOf("reasoning", reasoning))))
+	v := ordered.Pairs("metadataOverrides", ordered.Pairs("domain", "llm",
+		"trainedForToolUse", r.ToolCapable, "vision", r.sees("image"), "reasoning", reasoning))
 	if fields != nil {
 		v = v.With("customFields", ordered.ArrayOf(fields...))
 	}
@@ -87,27 +80,22 @@ func ollama(r *Record) ordered.Value {
 			can = append(can, c.name)
 		}
 	}
-	v := ordered.ObjectOf(ordered.MemberOf("capabilities", ordered.ListOf(can, ordered.Str)))
+	v := ordered.Pairs("capabilities", can)
 	s := r.Reasoning.Effort
 	if s == nil || len(s.Values) == 0 {
 		s = r.Reasoning.Switch
 	}
 	if s != nil {
-		v = v.With("thinking", ordered.ObjectOf(
-			ordered.MemberOf("values", ordered.ArrayOf(s.Values...)),
-			ordered.MemberOf("default", s.Default)))
+		v = v.With("thinking", ordered.Pairs("values", s.Values, "default", s.Default))
 	}
 	return v
 }
 
 func modelsDev(r *Record) ordered.Value {
 	inputs := r.inputs()
-	return ordered.ObjectOf(ordered.MemberOf("attachment", ordered.Boolean(len(inputs) > 1)),
-		ordered.MemberOf("reasoning", ordered.Boolean(r.reasons())),
-		ordered.MemberOf("tool_call", ordered.Boolean(r.ToolCapable)),
-		ordered.MemberOf("modalities", ordered.ObjectOf(
-			ordered.MemberOf("input", ordered.ListOf(inputs, ordered.Str)),
-			ordered.MemberOf("output", ordered.ListOf([]string{"text"}, ordered.Str)))))
+	return ordered.Pairs("attachment", len(inputs) > 1, "reasoning", r.reasons(),
+		"tool_call", r.ToolCapable, "modalities", ordered.Pairs("input", inputs,
+			"output", []string{"text"}))
 }
 
 func gguf(r *Record) ordered.Value {

@@ -108,8 +108,7 @@ func (p *prober) content(text string) ordered.Value {
 	if !p.parts {
 		return ordered.Str(text)
 	}
-	return ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")),
-		ordered.MemberOf("text", ordered.Str(text))))
+	return ordered.ArrayOf(ordered.Pairs("type", "text", "text", text))
 }
 
 func (p *prober) message(role, text string, more ...ordered.Member) ordered.Value {
@@ -127,12 +126,8 @@ const callID = "q7Wx2Lk9a"
 func (p *prober) call(arguments ordered.Value, names ...string) ordered.Value {
 	var calls []ordered.Value
 	for i, name := range names {
-		call := ordered.ObjectOf(
-			ordered.MemberOf("id", ordered.Str(callID[:8]+strconv.Itoa(i))),
-			ordered.MemberOf("type", ordered.Str("function")),
-			ordered.MemberOf("function", ordered.ObjectOf(
-				ordered.MemberOf("name", ordered.Str(name)),
-				ordered.MemberOf("arguments", arguments))))
+		call := ordered.Pairs("id", callID[:8]+strconv.Itoa(i), "type", "function",
+			"function", ordered.Pairs("name", name, "arguments", arguments))
 		if p.t.Caps().Needs.FlatCalls {
 			call = observe.Flat(call)
 		}
@@ -146,19 +141,12 @@ func (p *prober) result(i int) ordered.Value {
 		ordered.Str(callID[:8]+"0")), ordered.MemberOf("name", ordered.Str("find_boats")))
 }
 
-var arguments = ordered.ObjectOf(ordered.MemberOf("harbour", ordered.Str("Bergen")))
+var arguments = ordered.Pairs("harbour", "Bergen")
 
-var tool = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")),
-	ordered.MemberOf("function", ordered.ObjectOf(
-		ordered.MemberOf("name", ordered.Str("find_boats")),
-		ordered.MemberOf("description", ordered.Str("Lists the boats of a harbour.")),
-		ordered.MemberOf("parameters", ordered.ObjectOf(
-			ordered.MemberOf("type", ordered.Str("object")),
-			ordered.MemberOf("properties", ordered.ObjectOf(ordered.MemberOf("harbour",
-				ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")),
-					ordered.MemberOf("description", ordered.Str("Its name."))))),
-			),
-			ordered.MemberOf("required", ordered.ArrayOf(ordered.Str("harbour"))))))))
+var tool = ordered.Pairs("type", "function", "function", ordered.Pairs("name", "find_boats",
+	"description", "Lists the boats of a harbour.", "parameters", ordered.Pairs("type", "object",
+		"properties", ordered.Pairs("harbour", ordered.Pairs("type", "string",
+			"description", "Its name.")), "required", []string{"harbour"})))
 
 // input is a conversation with variables beside it.
 type input struct {
@@ -471,8 +459,8 @@ func (p *prober) variables(conversations map[string]input) []Variable {
 		if _, isFunction := flow.Functions[name]; !isFunction && !slices.Contains(given, name) {
 			all = append(all, p.variable(name, conversations, nil))
 			if v := all[len(all)-1]; v.Kind == "list" {
-				lists = append(lists, ordered.MemberOf(name, ordered.ArrayOf(ordered.ObjectOf(
-					ordered.MemberOf("text", ordered.Str(p.word(6)))))))
+				lists = append(lists, ordered.MemberOf(name, ordered.ArrayOf(ordered.Pairs(
+					"text", p.word(6)))))
 			}
 		}
 	}

@@ -235,8 +235,7 @@ func (f *fitter) toolMembers() {
 }
 
 // noParameters is the schema of a function without parameters.
-var noParameters = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
-	ordered.MemberOf("properties", ordered.ObjectOf()))
+var noParameters = ordered.Pairs("type", "object", "properties", ordered.ObjectOf())
 
 // resultNames gives a tool's result the name of the function where the template writes it: that of
 // the last call with the result's id.

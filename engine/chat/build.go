@@ -18,23 +18,18 @@ func MessageOf(role string, content ordered.Value, more ...ordered.Member) order
 
 // TextPart builds a part of typed content with a text.
 func TextPart(text ordered.Value) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")),
-		ordered.MemberOf("text", text))
+	return ordered.Pairs("type", "text", "text", text)
 }
 
 // ThinkingPart builds a part of typed content with reasoning.
 func ThinkingPart(text ordered.Value) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("thinking")),
-		ordered.MemberOf("thinking", text))
+	return ordered.Pairs("type", "thinking", "thinking", text)
 }
 
 // CallOf builds a call of a message. Arguments are an object, or a string of JSON.
 func CallOf(id, name string, arguments ordered.Value) ordered.Value {
-	return ordered.ObjectOf(
-		ordered.MemberOf("id", ordered.Str(id)),
-		ordered.MemberOf("type", ordered.Str("function")),
-		ordered.MemberOf("function", ordered.ObjectOf(
-			ordered.MemberOf("name", ordered.Str(name)), ordered.MemberOf("arguments", arguments))))
+	return ordered.Pairs("id", id, "type", "function",
+		"function", ordered.Pairs("name", name, "arguments", arguments))
 }
 
 // WithCalls returns a message with each of its calls changed.
@@ -84,21 +79,13 @@ func ArgumentsAsObject(v ordered.Value) ordered.Value {
 
 // ResultOf builds the message with the result of a call.
 func ResultOf(id, name string, content ordered.Value) ordered.Value {
-	return ordered.ObjectOf(
-		ordered.MemberOf("role", ordered.Str("tool")),
-		ordered.MemberOf("tool_call_id", ordered.Str(id)),
-		ordered.MemberOf("name", ordered.Str(name)),
-		ordered.MemberOf("content", content))
+	return ordered.Pairs("role", "tool", "tool_call_id", id, "name", name, "content", content)
 }
 
 // ToolOf builds the declaration of a function. Parameters are a JSON Schema.
 func ToolOf(name, description string, parameters ordered.Value) ordered.Value {
-	return ordered.ObjectOf(
-		ordered.MemberOf("type", ordered.Str("function")),
-		ordered.MemberOf("function", ordered.ObjectOf(
-			ordered.MemberOf("name", ordered.Str(name)),
-			ordered.MemberOf("description", ordered.Str(description)),
-			ordered.MemberOf("parameters", parameters))))
+	return ordered.Pairs("type", "function", "function",
+		ordered.Pairs("name", name, "description", description, "parameters", parameters))
 }
 
 // NamedID returns an id that holds the name and the number of a call, as models write it where

@@ -122,27 +122,19 @@ func IDOf(text string, length int, digits string) string {
 // object returns the members that both objects have.
 func object(kind, id string, created int64, model string, choice ordered.Value,
 	usage *Usage) ordered.Value {
-	v := ordered.ObjectOf(
-		ordered.MemberOf("id", ordered.Str(id)),
-		ordered.MemberOf("object", ordered.Str(kind)),
-		ordered.MemberOf("created", ordered.Num(strconv.FormatInt(created, 10))),
-		ordered.MemberOf("model", ordered.Str(model)),
-		ordered.MemberOf("choices", ordered.ArrayOf(choice)))
+	v := ordered.Pairs("id", id, "object", kind, "created", created, "model", model,
+		"choices", ordered.ArrayOf(choice))
 	if usage != nil {
-		v = v.With("usage", ordered.ObjectOf(
-			ordered.MemberOf("prompt_tokens", ordered.Int(usage.Prompt)),
-			ordered.MemberOf("completion_tokens", ordered.Int(usage.Completion)),
-			ordered.MemberOf("total_tokens", ordered.Int(usage.Prompt+usage.Completion))))
+		v = v.With("usage", ordered.Pairs("prompt_tokens", usage.Prompt,
+			"completion_tokens", usage.Completion, "total_tokens", usage.Prompt+usage.Completion))
 	}
 	return v
 }
 
 // Value returns the object as JSON.
 func (c Completion) Value() ordered.Value {
-	return object("chat.completion", c.ID, c.Created, c.Model, ordered.ObjectOf(
-		ordered.MemberOf("index", ordered.Int(0)),
-		ordered.MemberOf("message", c.Message.Value()),
-		ordered.MemberOf("finish_reason", ordered.Str(string(c.Finish)))), c.Usage)
+	return object("chat.completion", c.ID, c.Created, c.Model, ordered.Pairs("index", 0,
+		"message", c.Message.Value(), "finish_reason", string(c.Finish)), c.Usage)
 }
 
 // Value returns the object as JSON.
@@ -156,10 +148,8 @@ func (c Chunk) Value() ordered.Value {
 	if c.Finish != "" {
 		finish = ordered.Str(string(c.Finish))
 	}
-	return object("chat.completion.chunk", c.ID, c.Created, c.Model, ordered.ObjectOf(
-		ordered.MemberOf("index", ordered.Int(0)),
-		ordered.MemberOf("delta", delta),
-		ordered.MemberOf("finish_reason", finish)), c.Usage)
+	return object("chat.completion.chunk", c.ID, c.Created, c.Model, ordered.Pairs("index", 0,
+		"delta", delta, "finish_reason", finish), c.Usage)
 }
 
 // ParseCompletion reads a chat.completion with one choice.

@@ -115,9 +115,8 @@ func (c ToolCall) Value() ordered.Value {
 	if c.ID != "" {
 		v = v.With("id", ordered.Str(c.ID))
 	}
-	return v.With("type", ordered.Str("function")).With("function", ordered.ObjectOf(
-		ordered.MemberOf("name", ordered.Str(c.Name)),
-		ordered.MemberOf("arguments", ordered.Str(c.Arguments))))
+	return v.With("type", ordered.Str("function")).With("function", ordered.Pairs("name", c.Name,
+		"arguments", c.Arguments))
 }
 
 // ParseToolCall reads a call in OpenAI's shape. The error starts with the path below the call.
@@ -179,7 +178,7 @@ func ParseDelta(v ordered.Value) (Delta, error) {
 
 // Value returns the increment of a call in OpenAI's shape.
 func (c ToolCallDelta) Value() ordered.Value {
-	call := ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(c.Index)))
+	call := ordered.Pairs("index", c.Index)
 	if c.ID != "" {
 		call = call.With("id", ordered.Str(c.ID))
 	}
@@ -212,15 +211,14 @@ func (t Tool) Wire() ordered.Value {
 	if !t.Value.IsNull() {
 		return t.Value
 	}
-	f := ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(t.Name)))
+	f := ordered.Pairs("name", t.Name)
 	if t.Description != "" {
 		f = f.With("description", ordered.Str(t.Description))
 	}
 	if !t.Parameters.IsNull() {
 		f = f.With("parameters", t.Parameters)
 	}
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")),
-		ordered.MemberOf("function", f))
+	return ordered.Pairs("type", "function", "function", f)
 }
 
 // choices are the words for the modes of tool choice.
@@ -231,9 +229,7 @@ func (c ToolChoice) Value() ordered.Value {
 	if c.Mode != ChoiceNamed {
 		return ordered.Str(choices[c.Mode])
 	}
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")),
-		ordered.MemberOf("function",
-			ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)))))
+	return ordered.Pairs("type", "function", "function", ordered.Pairs("name", c.Name))
 }
 
 // Value returns the request in OpenAI's shape, as [ParseRequest] reads it. Fields that have their
@@ -266,11 +262,8 @@ func (r Request) Value() ordered.Value {
 		set("continue_final_message", ordered.Str("reasoning_content"))
 	}
 	if r.HasJSONSchema {
-		set("response_format",
-			ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("json_schema")),
-				ordered.MemberOf("json_schema", ordered.ObjectOf(
-					ordered.MemberOf("name", ordered.Str("answer")),
-					ordered.MemberOf("schema", r.JSONSchema)))))
+		set("response_format", ordered.Pairs("type", "json_schema",
+			"json_schema", ordered.Pairs("name", "answer", "schema", r.JSONSchema)))
 	}
 	if !r.Kwargs.IsNull() {
 		set("chat_template_kwargs", r.Kwargs)

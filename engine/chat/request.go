@@ -186,8 +186,7 @@ func readSchema(r *Request, v ordered.Value) error {
 			return wrong("response_format", "an object", format)
 		}
 	case "json_object":
-		r.JSONSchema, r.HasJSONSchema = ordered.ObjectOf(ordered.Member{Key: "type",
-			Value: ordered.Str("object")}), true
+		r.JSONSchema, r.HasJSONSchema = ordered.Pairs("type", "object"), true
 	case "json_schema":
 		r.JSONSchema, r.HasJSONSchema = format.At("json_schema", "schema"), true
 	default:

@@ -85,7 +85,7 @@ const versionKey = "assay_format"
 // Write returns a document as JSON.
 func Write(d Document) ordered.Value {
 	version := 1
-	w := &writer{ordered.ObjectOf(ordered.MemberOf(versionKey, ordered.Int(version))), &version}
+	w := &writer{ordered.Pairs(versionKey, version), &version}
 	document(w, &d)
 	return w.out.With(versionKey, ordered.Int(version))
 }

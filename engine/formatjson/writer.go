@@ -108,7 +108,5 @@ func markerValue(m format.Marker) ordered.Value {
 	if full := m.Full(); format.Mark(full) == m {
 		return ordered.Str(full)
 	}
-	return ordered.ObjectOf(ordered.MemberOf("before", ordered.Str(m.Before)),
-		ordered.MemberOf("text", ordered.Str(m.Text)),
-		ordered.MemberOf("after", ordered.Str(m.After)))
+	return ordered.Pairs("before", m.Before, "text", m.Text, "after", m.After)
 }

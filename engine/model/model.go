@@ -233,13 +233,10 @@ func (m *Model) Value() ordered.Value {
 		{Key: "name", Value: stringOrNull(i.Name)},
 		{Key: "context_length", Value: number(i.ContextLength)},
 		{Key: "file_type", Value: stringOrNull(i.FileType)},
-		{Key: "tokenizer", Value: ordered.ObjectOf(
-			ordered.Member{Key: "model", Value: stringOrNull(i.Tokenizer)},
-			ordered.Member{Key: "bos", Value: tokenValue(i.BOS)},
-			ordered.Member{Key: "eos", Value: tokenValue(i.EOS)})},
-		{Key: "split", Value: ordered.ObjectOf(
-			ordered.Member{Key: "part", Value: number(i.Split.No + 1)},
-			ordered.Member{Key: "count", Value: number(max(i.Split.Count, 1))})},
+		{Key: "tokenizer", Value: ordered.Pairs("model", stringOrNull(i.Tokenizer),
+			"bos", tokenValue(i.BOS), "eos", tokenValue(i.EOS))},
+		{Key: "split", Value: ordered.Pairs("part", number(i.Split.No+1),
+			"count", number(max(i.Split.Count, 1)))},
 		{Key: "templates", Value: ordered.ArrayOf(m.templateValues()...)},
 		{Key: "analysis", Value: ordered.Value{}},
 		{Key: "gate", Value: m.verdict()},
@@ -248,10 +245,8 @@ func (m *Model) Value() ordered.Value {
 	if m.Judged != nil && m.Judged.Err == nil {
 		f := m.Judged.Compiled.Analysis().Format
 		members[2].Value = m.Judged.Compiled.Caps().Value()
-		members[14].Value = ordered.ObjectOf(
-			ordered.Member{Key: "reasoning", Value: ordered.Str(f.Reasoning.Mode.String())},
-			ordered.Member{Key: "content", Value: ordered.Str(f.Content.Mode.String())},
-			ordered.Member{Key: "calls", Value: ordered.Str(f.Shape())})
+		members[14].Value = ordered.Pairs("reasoning", f.Reasoning.Mode.String(),
+			"content", f.Content.Mode.String(), "calls", f.Shape())
 	}
 	return ordered.ObjectOf(members...)
 }
@@ -284,9 +279,7 @@ func (m *Model) verdict() ordered.Value {
 	if m.Rejection != nil {
 		verdict, reason = "fail", ordered.Str(valid(m.Rejection.Error()))
 	}
-	return ordered.ObjectOf(
-		ordered.Member{Key: "verdict", Value: ordered.Str(verdict)},
-		ordered.Member{Key: "reason", Value: reason})
+	return ordered.Pairs("verdict", verdict, "reason", reason)
 }
 
 // Verdict returns "pass", or "fail: " and why the gate rejects the model.
@@ -305,10 +298,7 @@ func tokenValue(t gguf.Token) ordered.Value {
 	if t.Said {
 		add = ordered.Boolean(t.Add)
 	}
-	return ordered.ObjectOf(
-		ordered.Member{Key: "id", Value: id},
-		ordered.Member{Key: "text", Value: stringOrNull(t.Text)},
-		ordered.Member{Key: "add", Value: add})
+	return ordered.Pairs("id", id, "text", stringOrNull(t.Text), "add", add)
 }
 
 func number(n uint64) ordered.Value { return ordered.Num(strconv.FormatUint(n, 10)) }

@@ -123,6 +123,37 @@ func ObjectOf(members ...Member) Value {
 	return Value{kind: Object, in: &inside{members: members}}
 }
 
+// Pairs returns an object of keys and values that take turns, as the functions of log/slog take
+// them: a value is nil, a string, a bool, an int or int64, a [Value], or a list of strings or of
+// values. It panics at anything else, which is a mistake of the programmer.
+func Pairs(pairs ...any) Value {
+	members := make([]Member, len(pairs)/2)
+	for i := range members {
+		members[i] = Member{pairs[2*i].(string), valueOf(pairs[2*i+1])}
+	}
+	return ObjectOf(members...)
+}
+
+func valueOf(v any) Value {
+	switch v := v.(type) {
+	case nil:
+		return Value{}
+	case string:
+		return Str(v)
+	case bool:
+		return Boolean(v)
+	case int:
+		return Int(v)
+	case int64:
+		return Num(strconv.FormatInt(v, 10))
+	case []string:
+		return ListOf(v, Str)
+	case []Value:
+		return ArrayOf(v...)
+	}
+	return v.(Value)
+}
+
 // Kind returns the value's JSON type.
 func (v Value) Kind() Kind { return v.kind }
 

@@ -61,7 +61,7 @@ var nodePool = sync.Pool{New: func() any { return new(slab.Slab[node]) }}
 const maxBlock = 1 << 20
 
 // objectOnly is the schema of any object.
-var objectOnly = ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.Str("object")})
+var objectOnly = ordered.Pairs("type", "object")
 
 // fail leaves the reader; ParseAt returns the error.
 func fail(at *path, format string, args ...any) {

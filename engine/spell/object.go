@@ -14,7 +14,7 @@ func object(o *format.Object, sort bool, one call, n int) node {
 		args = sorted(args)
 	}
 	if o.NameIsKey {
-		return value{v: ordered.ObjectOf(ordered.Member{Key: one.name, Value: args}),
+		return value{v: ordered.Pairs(one.name, args),
 			lenient: o.Quote == '\''}
 	}
 	shape := nest(o.Fields, 0)

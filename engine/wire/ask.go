@@ -116,14 +116,13 @@ func (responses) Ask(request ordered.Value) (ordered.Value, error) {
 	a.set("input", a.input())
 	a.responseTools()
 	if schema := a.schema(); !schema.IsNull() {
-		a.set("text", ordered.ObjectOf(ordered.MemberOf("format", ordered.ObjectOf(append(
-			[]ordered.Member{text("type", "json_schema")}, schema.Members()...)...))))
+		a.set("text", ordered.Pairs("format", typed("json_schema", schema.Members()...)))
 	}
 	if v := request.At("parallel_tool_calls"); !v.IsNull() {
 		a.set("parallel_tool_calls", v)
 	}
 	if v := request.At("reasoning_effort"); !v.IsNull() {
-		a.set("reasoning", ordered.ObjectOf(ordered.MemberOf("effort", v)))
+		a.set("reasoning", ordered.Pairs("effort", v))
 	}
 	if request.At("continue_final_message").Bool() {
 		a.none("continue_final_message")
@@ -161,8 +160,8 @@ func (a *asking) input() ordered.Value {
 			items = append(items, typed(kind, text("call_id", id),
 				ordered.MemberOf("output", a.content(content, "input_text"))))
 		case role != "assistant":
-			items = append(items, ordered.ObjectOf(text("role", role),
-				ordered.MemberOf("content", a.content(content, "input_text"))))
+			items = append(items, ordered.Pairs("role", role,
+				"content", a.content(content, "input_text")))
 		default:
 			items = append(items, a.turnItems(m, i, custom)...)
 		}
@@ -181,8 +180,8 @@ func (a *asking) turnItems(m ordered.Value, number int, custom map[string]bool) 
 	calls := m.At("tool_calls").Items()
 	if content := m.At("content"); !content.IsNull() && content.Text() != "" ||
 		content.Kind() == ordered.Array || len(calls) == 0 {
-		items = append(items, ordered.ObjectOf(text("role", "assistant"),
-			ordered.MemberOf("content", a.content(content, "output_text"))))
+		items = append(items, ordered.Pairs("role", "assistant",
+			"content", a.content(content, "output_text")))
 	}
 	for _, c := range calls {
 		if c.At("type").Text() == "custom" {
@@ -349,7 +348,7 @@ func (a *asking) messageTools() {
 		if f.IsNull() {
 			a.none("a custom tool")
 		}
-		tool := ordered.ObjectOf(ordered.MemberOf("name", f.At("name")))
+		tool := ordered.Pairs("name", f.At("name"))
 		if d := f.At("description"); !d.IsNull() {
 			tool = tool.With("description", d)
 		}

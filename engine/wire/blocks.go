@@ -260,7 +260,7 @@ func cutOpening(text string) (rest string, more, ok bool) {
 
 // arguments returns the arguments of a custom tool's function with an input.
 func arguments(input string) string {
-	return ordered.ObjectOf(text(inputKey, input)).String()
+	return ordered.Pairs(inputKey, input).String()
 }
 
 // freeTool returns the function as which a template sees a custom tool. Members of its input's
@@ -268,7 +268,7 @@ func arguments(input string) string {
 func freeTool(name, description string, constraint ...ordered.Member) ordered.Value {
 	input := typed("string", constraint...)
 	return chat.ToolOf(name, description, typed("object",
-		ordered.MemberOf("properties", ordered.ObjectOf(ordered.MemberOf(inputKey, input))),
+		ordered.MemberOf("properties", ordered.Pairs(inputKey, input)),
 		ordered.MemberOf("required", ordered.ArrayOf(ordered.Str(inputKey)))))
 }
 

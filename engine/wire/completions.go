@@ -3,7 +3,6 @@ package wire
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -365,9 +364,8 @@ var openAICodes = [...]string{Unauthorized: "invalid_api_key",
 
 // openAIRefusal is a refusal in both of OpenAI's protocols.
 func openAIRefusal(r *Refusal) (int, ordered.Value) {
-	return r.Status(), ordered.ObjectOf(ordered.MemberOf("error", ordered.ObjectOf(
-		text("message", r.Error()), text("type", openAITypes[r.Reason]),
-		ordered.MemberOf("param", orNull(r.Param)), ordered.MemberOf("code", orNull(openAICode(r))))))
+	return r.Status(), ordered.Pairs("error", ordered.Pairs("message", r.Error(),
+		"type", openAITypes[r.Reason], "param", orNull(r.Param), "code", orNull(openAICode(r))))
 }
 
 func openAICode(r *Refusal) string {
@@ -387,7 +385,6 @@ func orNull(s string) ordered.Value {
 
 // Model returns a model as OpenAI's API lists it. Created is in seconds since 1970.
 func Model(name string, created int64) ordered.Value {
-	return ordered.ObjectOf(text("id", name), text("object", "model"),
-		ordered.MemberOf("created", ordered.Num(strconv.FormatInt(created, 10))),
-		text("owned_by", "assay"))
+	return ordered.Pairs("id", name, "object", "model", "created", created,
+		"owned_by", "assay")
 }

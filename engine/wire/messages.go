@@ -54,7 +54,7 @@ func decodeMessages(body ordered.Value, s *Sealer) (*Request, error) {
 		f.refuse(expected("stop_sequences", "a list of texts", f.v.At("stop_sequences")))
 	}
 	in := &turnReader{f: f, s: s}
-	request := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.read(body)...)))
+	request := ordered.Pairs("messages", in.read(body))
 	if in.continued {
 		request = request.With("continue_final_message", ordered.Boolean(true))
 	}
@@ -248,9 +248,8 @@ func (in *turnReader) user(content ordered.Value, path string) {
 			if b.At("is_error").Bool() {
 				result = failed(result)
 			}
-			in.messages = append(in.messages, ordered.ObjectOf(text("role", "tool"),
-				text("tool_call_id", in.textAt(b, at, "tool_use_id")),
-				ordered.MemberOf("content", result)))
+			in.messages = append(in.messages, ordered.Pairs("role", "tool",
+				"tool_call_id", in.textAt(b, at, "tool_use_id"), "content", result))
 		default:
 			in.f.refuse(unsupported(at+".type",
 				fmt.Sprintf("a block of the type %q; %s", kind, textOnly)))
@@ -420,18 +419,15 @@ func stopReason(e End) string {
 }
 
 func usage(u chat.Usage) ordered.Member {
-	return ordered.MemberOf("usage", ordered.ObjectOf(
-		ordered.MemberOf("input_tokens", ordered.Int(u.Prompt)),
-		ordered.MemberOf("cache_creation_input_tokens", ordered.Int(0)),
-		ordered.MemberOf("cache_read_input_tokens", ordered.Int(0)),
-		ordered.MemberOf("output_tokens", ordered.Int(u.Completion))))
+	return ordered.MemberOf("usage", ordered.Pairs("input_tokens", u.Prompt,
+		"cache_creation_input_tokens", 0, "cache_read_input_tokens", 0,
+		"output_tokens", u.Completion))
 }
 
 func (w *messageWriter) End(dst []byte, e End) []byte {
 	w.dst = dst
 	w.blocks.close()
-	delta := ordered.ObjectOf(text("stop_reason", stopReason(e)),
-		ordered.MemberOf("stop_sequence", orNull(e.Stop)))
+	delta := ordered.Pairs("stop_reason", stopReason(e), "stop_sequence", orNull(e.Stop))
 	w.send("message_delta", ordered.MemberOf("delta", delta), usage(e.Usage))
 	w.send("message_stop")
 	return w.dst
@@ -471,7 +467,7 @@ func (w *messageWriter) Whole(e End) ordered.Value {
 		default:
 			input, err := ordered.ParseString(whole)
 			if err != nil || input.Kind() != ordered.Object {
-				input = ordered.ObjectOf(text(unfinishedKey, whole))
+				input = ordered.Pairs(unfinishedKey, whole)
 			}
 			content[i] = typed("tool_use", text("id", b.id), text("name", b.name),
 				ordered.MemberOf("input", input))
@@ -518,7 +514,7 @@ func (messages) Refuse(r *Refusal) (int, ordered.Value) {
 
 // CountObject returns the answer of a request to count tokens.
 func CountObject(tokens int) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("input_tokens", ordered.Int(tokens)))
+	return ordered.Pairs("input_tokens", tokens)
 }
 
 // ModelOfMessages returns a model as the API of the Messages lists it. Created is in seconds since

@@ -230,8 +230,7 @@ func (r *messagesReader) End() Answer {
 
 // turn keeps the blocks of an answer as a client hands them back.
 func (a *Answer) turn(content []ordered.Value) {
-	a.Turn = []ordered.Value{ordered.ObjectOf(text("role", "assistant"),
-		ordered.MemberOf("content", ordered.ArrayOf(content...)))}
+	a.Turn = []ordered.Value{ordered.Pairs("role", "assistant", "content", content)}
 }
 
 // messageHead checks the members of a message that do not grow.

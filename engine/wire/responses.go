@@ -53,7 +53,7 @@ func (responses) Decode(body ordered.Value, s *Sealer) (*Request, error) {
 		body = f.allowed(body, choice, func(t ordered.Value) string { return t.At("name").Text() })
 	}
 	in := &inputReader{f: f, s: s}
-	request := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.read(body)...)))
+	request := ordered.Pairs("messages", in.read(body))
 	request = f.responseTools(r, body, request)
 	request = f.responseFormat(body, request)
 	if f.boolean("parallel_tool_calls", true); !body.At("parallel_tool_calls").IsNull() {
@@ -216,10 +216,10 @@ func (in *inputReader) item(item ordered.Value, path string) {
 		in.call(item, path, arguments(in.textAt(item, path, "input")))
 	case "function_call_output", "custom_tool_call_output":
 		in.flush()
-		in.messages = append(in.messages, ordered.ObjectOf(text("role", "tool"),
-			text("tool_call_id", in.textAt(item, path, "call_id")),
-			ordered.MemberOf("content", in.f.textParts(item.At("output"), path+".output",
-				"input_text", "output_text"))))
+		in.messages = append(in.messages, ordered.Pairs("role", "tool",
+			"tool_call_id", in.textAt(item, path, "call_id"),
+			"content", in.f.textParts(item.At("output"), path+".output", "input_text",
+				"output_text")))
 		if item.At("output").IsNull() {
 			in.f.refuse(expected(path+".output", "a text or a list of parts", item.At("output")))
 		}
@@ -463,7 +463,7 @@ func (w *responseWriter) Whole(e End) ordered.Value {
 		if e.Finish == chat.FinishContentFilter {
 			reason = string(e.Finish)
 		}
-		v = v.With("incomplete_details", ordered.ObjectOf(text("reason", reason)))
+		v = v.With("incomplete_details", ordered.Pairs("reason", reason))
 	}
 	return v
 }
@@ -473,7 +473,7 @@ func (w *responseWriter) KeepAlive(dst []byte) []byte { return comment(dst) }
 func (w *responseWriter) Fail(dst []byte, r *Refusal) []byte {
 	w.dst = dst
 	w.send("response.failed", ordered.MemberOf("response", w.response("failed", nil).With("error",
-		ordered.ObjectOf(text("code", "server_error"), text("message", r.Error())))))
+		ordered.Pairs("code", "server_error", "message", r.Error()))))
 	return w.dst
 }
 
@@ -489,14 +489,10 @@ func (w *responseWriter) response(status string, usage *chat.Usage) ordered.Valu
 	}
 	counts := ordered.Value{}
 	if usage != nil {
-		counts = ordered.ObjectOf(
-			ordered.MemberOf("input_tokens", ordered.Int(usage.Prompt)),
-			ordered.MemberOf("input_tokens_details",
-				ordered.ObjectOf(ordered.MemberOf("cached_tokens", ordered.Int(0)))),
-			ordered.MemberOf("output_tokens", ordered.Int(usage.Completion)),
-			ordered.MemberOf("output_tokens_details",
-				ordered.ObjectOf(ordered.MemberOf("reasoning_tokens", ordered.Int(0)))),
-			ordered.MemberOf("total_tokens", ordered.Int(usage.Prompt+usage.Completion)))
+		counts = ordered.Pairs("input_tokens", usage.Prompt, "input_tokens_details", ordered.Pairs(
+			"cached_tokens", 0), "output_tokens", usage.Completion,
+			"output_tokens_details", ordered.Pairs("reasoning_tokens", 0),
+			"total_tokens", usage.Prompt+usage.Completion)
 	}
 	return ordered.ObjectOf(
 		text("id", "resp_"+w.a.ID), text("object", "response"),
@@ -508,10 +504,9 @@ func (w *responseWriter) response(status string, usage *chat.Usage) ordered.Valu
 		ordered.MemberOf("output", ordered.ArrayOf(slices.Clone(w.items)...)),
 		ordered.MemberOf("parallel_tool_calls", ordered.Boolean(!r.Chat.OneCall)),
 		ordered.MemberOf("previous_response_id", ordered.Value{}),
-		or("reasoning", ordered.ObjectOf(ordered.MemberOf("effort", ordered.Value{}),
-			ordered.MemberOf("summary", ordered.Value{}))),
+		or("reasoning", ordered.Pairs("effort", nil, "summary", nil)),
 		ordered.MemberOf("store", ordered.Boolean(false)), or("temperature", ordered.Num("1")),
-		or("text", ordered.ObjectOf(ordered.MemberOf("format", typed("text")))),
+		or("text", ordered.Pairs("format", typed("text"))),
 		or("tool_choice", ordered.Str("auto")), or("tools", ordered.ArrayOf()),
 		or("top_p", ordered.Num("1")), text("truncation", "disabled"),
 		ordered.MemberOf("usage", counts))

@@ -327,10 +327,8 @@ func alternatives(now ordered.Value, there bool) []value {
 		{Value: ordered.Value{}}, {Value: ordered.Int(0)},
 		{Value: ordered.Int(7)}, {Value: list()}, {Value: list(word)},
 		{Value: list(ordered.ObjectOf(), ordered.ObjectOf())},
-		{Value: list(ordered.ObjectOf(ordered.MemberOf("type", text("text")),
-			ordered.MemberOf("text", word)))},
-		{Value: ordered.ObjectOf(ordered.MemberOf("bogarel", word),
-			ordered.MemberOf("nitasov", list(word)))},
+		{Value: list(ordered.Pairs("type", "text", "text", word))},
+		{Value: ordered.Pairs("bogarel", word, "nitasov", list(word))},
 		{Value: ordered.ObjectOf()},
 	}
 	if !there {

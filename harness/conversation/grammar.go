@@ -225,7 +225,7 @@ func (d *deriver) questions() {
 // content returns a message's content in one of the forms that are named.
 func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	part := func(kind, key string, v ordered.Value) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("type", text(kind)), ordered.MemberOf(key, v))
+		return ordered.Pairs("type", kind, key, v)
 	}
 	say := d.Remark
 	switch of {
@@ -236,7 +236,7 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	}
 	says := func() ordered.Value { return part("text", "text", text(say())) }
 	url := func() ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("url", text("https://example.org/"+d.Word())))
+		return ordered.Pairs("url", "https://example.org/"+d.Word())
 	}
 	var v ordered.Value
 	switch form := d.choose(of+"'s content", forms...); form {
@@ -250,7 +250,7 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	case "awkward":
 		v = text(d.awkward())
 	case "JSON":
-		v = text(ordered.ObjectOf(ordered.MemberOf(d.Word(), text(d.Word()))).String())
+		v = text(ordered.Pairs(d.Word(), d.Word()).String())
 	case "failed":
 		v = text("Error: " + d.Remark())
 	case "parts":
@@ -260,15 +260,13 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	case "image":
 		v = list(part("image_url", "image_url", url()), says())
 	case "images":
-		v = list(says(), ordered.ObjectOf(ordered.MemberOf("type", text("image"))),
-			ordered.ObjectOf(ordered.MemberOf("type", text("image"))), says())
+		v = list(says(), ordered.Pairs("type", "image"), ordered.Pairs("type", "image"), says())
 	case "audio":
-		v = list(ordered.ObjectOf(ordered.MemberOf("type", text("audio"))),
-			part("input_audio", "input_audio",
-				ordered.ObjectOf(ordered.MemberOf("data", text(d.ID())),
-					ordered.MemberOf("format", text("wav")))), says())
+		v = list(ordered.Pairs("type", "audio"),
+			part("input_audio", "input_audio", ordered.Pairs("data", d.ID(),
+				"format", "wav")), says())
 	case "video":
-		v = list(ordered.ObjectOf(ordered.MemberOf("type", text("video"))),
+		v = list(ordered.Pairs("type", "video"),
 			part("video_url", "video_url", url()), says())
 	default:
 		panic("conversation: no form " + form)
@@ -342,10 +340,8 @@ func (d *deriver) call() {
 	for i := range calls {
 		f := d.tools[d.rand.IntN(len(d.tools))].At("function")
 		name := f.At("name")
-		call := ordered.ObjectOf(ordered.MemberOf("type", text("function")),
-			ordered.MemberOf("function",
-				ordered.ObjectOf(ordered.MemberOf("name", name),
-					ordered.MemberOf("arguments", d.arguments(f, arguments)))))
+		call := ordered.Pairs("type", "function", "function", ordered.Pairs("name", name,
+			"arguments", d.arguments(f, arguments)))
 		id := ""
 		switch ids {
 		case "nine":

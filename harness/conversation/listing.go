@@ -196,16 +196,10 @@ func (x *Exploration) Value() ordered.Value {
 	reached, all := x.Counts()
 	var sites []ordered.Value
 	for _, d := range x.Decisions() {
-		sites = append(sites, ordered.ObjectOf(ordered.MemberOf("line", ordered.Int(d.Line)),
-			ordered.MemberOf("column", ordered.Int(d.Col)),
-			ordered.MemberOf("kind", ordered.Str(d.Kind.String())),
-			ordered.MemberOf("reached", names(d.Reached)),
-			ordered.MemberOf("missing", names(d.Missing)), ordered.MemberOf("proofs", proofs(d))))
+		sites = append(sites, ordered.Pairs("line", d.Line, "column", d.Col,
+			"kind", d.Kind.String(), "reached", names(d.Reached), "missing", names(d.Missing),
+			"proofs", proofs(d)))
 	}
-	return ordered.ObjectOf(ordered.MemberOf("reached", ordered.Int(reached)),
-		ordered.MemberOf("outcomes", ordered.Int(all)),
-		ordered.MemberOf("conversations", ordered.Int(len(x.Conversations))),
-		ordered.MemberOf("tried", ordered.Int(x.Renders)),
-		ordered.MemberOf("refused", ordered.Int(x.Refused)),
-		ordered.MemberOf("sites", ordered.ArrayOf(sites...)))
+	return ordered.Pairs("reached", reached, "outcomes", all, "conversations", len(x.Conversations),
+		"tried", x.Renders, "refused", x.Refused, "sites", sites)
 }

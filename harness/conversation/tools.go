@@ -24,9 +24,8 @@ func (d *deriver) declare() {
 		d.tools = []ordered.Value{d.tool(ordered.MemberOf("description", text(d.Remark())))}
 	case "no properties":
 		d.tools = []ordered.Value{d.tool(ordered.MemberOf("description", text(d.Remark())),
-			ordered.MemberOf("parameters",
-				ordered.ObjectOf(ordered.MemberOf("type", text("object")),
-					ordered.MemberOf("properties", ordered.ObjectOf()))))}
+			ordered.MemberOf("parameters", ordered.Pairs("type", "object",
+				"properties", ordered.ObjectOf())))}
 	case "strict":
 		strict := d.someTools(1)[0]
 		d.tools = []ordered.Value{strict.With("function", strict.At("function").
@@ -39,9 +38,8 @@ func (d *deriver) declare() {
 
 // tool declares a function.
 func (d *deriver) tool(more ...ordered.Member) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("type", text("function")), ordered.MemberOf("function",
-		ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("name", text(d.Function()))},
-			more...)...)))
+	return ordered.Pairs("type", "function", "function", ordered.ObjectOf(append(
+		[]ordered.Member{ordered.MemberOf("name", text(d.Function()))}, more...)...))
 }
 
 // parameters is the schema of a function's parameters.
@@ -85,11 +83,10 @@ func (d *deriver) everyType() ordered.Value {
 			ordered.MemberOf(b, d.typed("number")))
 	}
 	of := func(key string, options ...ordered.Value) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf(key, list(options...)),
-			ordered.MemberOf("description", text(d.Remark())))
+		return ordered.Pairs(key, list(options...), "description", d.Remark())
 	}
 	plain := func(kind string) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("type", text(kind)))
+		return ordered.Pairs("type", kind)
 	}
 	name := d.Parameter()
 	properties := []ordered.Member{
@@ -102,9 +99,8 @@ func (d *deriver) everyType() ordered.Value {
 			d.typed("number", ordered.MemberOf("format", text("float")))),
 		ordered.MemberOf(d.Parameter(),
 			d.typed("boolean", ordered.MemberOf("default", ordered.Boolean(true)))),
-		ordered.MemberOf(d.Parameter(), d.typed("array", ordered.MemberOf("items",
-			ordered.ObjectOf(ordered.MemberOf("type", text("string")),
-				ordered.MemberOf("description", text(d.Remark())))))),
+		ordered.MemberOf(d.Parameter(), d.typed("array", ordered.MemberOf("items", ordered.Pairs(
+			"type", "string", "description", d.Remark())))),
 		ordered.MemberOf(d.Parameter(), d.typed("array", ordered.MemberOf("items", nested()))),
 		ordered.MemberOf(d.Parameter(), ordered.ObjectOf(append(nested().Members(),
 			ordered.MemberOf("description", text(d.Remark())))...)),
@@ -112,23 +108,19 @@ func (d *deriver) everyType() ordered.Value {
 			ordered.MemberOf("default", text(d.Word())))),
 		ordered.MemberOf(d.Parameter(),
 			d.typed("string", ordered.MemberOf("nullable", ordered.Boolean(true)))),
-		ordered.MemberOf(d.Parameter(),
-			ordered.ObjectOf(ordered.MemberOf("type", list(text("string"), text("null"))),
-				ordered.MemberOf("description", text(d.Remark())))),
+		ordered.MemberOf(d.Parameter(), ordered.Pairs("type", list(text("string"), text("null")),
+			"description", d.Remark())),
 		ordered.MemberOf(d.Parameter(),
 			of("anyOf", plain("string"), plain("integer"), plain("null"))),
 		ordered.MemberOf(d.Parameter(), of("oneOf", plain("boolean"), nested())),
 		ordered.MemberOf(d.Parameter(), of("allOf", plain("string"))),
-		ordered.MemberOf(d.Parameter(),
-			ordered.ObjectOf(ordered.MemberOf("const", text(d.Word())))),
-		ordered.MemberOf(d.Parameter(),
-			ordered.ObjectOf(ordered.MemberOf("$ref", text("#/$defs/"+d.Word())))),
+		ordered.MemberOf(d.Parameter(), ordered.Pairs("const", d.Word())),
+		ordered.MemberOf(d.Parameter(), ordered.Pairs("$ref", "#/$defs/"+d.Word())),
 		ordered.MemberOf(d.Parameter(), plain("object")),
 		ordered.MemberOf(d.Parameter(), plain("array")),
 		ordered.MemberOf(d.Parameter(), plain("string")),
-		ordered.MemberOf(d.Parameter(),
-			ordered.ObjectOf(ordered.MemberOf("type", text("object")),
-				ordered.MemberOf("additionalProperties", plain("string")))),
+		ordered.MemberOf(d.Parameter(), ordered.Pairs("type", "object",
+			"additionalProperties", plain("string"))),
 	}
 	schema := parameters([]string{name, properties[1].Key}, properties...).
 		With("additionalProperties", ordered.Boolean(false))
@@ -232,8 +224,7 @@ func edges(seed uint64, avoid ...string) []edge {
 		schema := object(properties(true, parameters...)...)
 		tool := d.tool(ordered.MemberOf("description", text(d.Remark())),
 			ordered.MemberOf("parameters", schema))
-		message := ordered.ObjectOf(ordered.MemberOf("role", text("user")),
-			ordered.MemberOf("content", text(d.Question())))
+		message := ordered.Pairs("role", "user", "content", d.Question())
 		for _, flatten := range []bool{false, true} {
 			at, tools := "tools[0].function.parameters", list(tool)
 			if flatten {
@@ -245,13 +236,9 @@ func edges(seed uint64, avoid ...string) []edge {
 			all = append(all, edge{c, at})
 		}
 	}
-	image := ordered.ObjectOf(ordered.MemberOf("url", text("https://example.org/"+d.Word())))
-	message := ordered.ObjectOf(ordered.MemberOf("role", text("user")),
-		ordered.MemberOf("content", list(
-			ordered.ObjectOf(ordered.MemberOf("type", text("text")),
-				ordered.MemberOf("text", text(d.Question()))),
-			ordered.ObjectOf(ordered.MemberOf("type", text("image_url")),
-				ordered.MemberOf("image_url", image)))))
+	image := ordered.Pairs("url", "https://example.org/"+d.Word())
+	message := ordered.Pairs("role", "user", "content", list(ordered.Pairs("type", "text",
+		"text", d.Question()), ordered.Pairs("type", "image_url", "image_url", image)))
 	return append(all, edge{Conversation{Name: "question with a text before an image", Beyond: true,
 		Request: chat.Request{Messages: []ordered.Value{message}}}, "messages[0].content[0]"})
 }

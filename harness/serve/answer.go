@@ -401,9 +401,8 @@ func (s *Server) models(a *asked) error {
 
 // properties are those of llama.cpp's server that have a counterpart here.
 func (s *Server) properties(a *asked) error {
-	v := ordered.ObjectOf(ordered.MemberOf("chat_template", ordered.Str(s.o.Source.Text)),
-		ordered.MemberOf("bos_token", ordered.Str(s.o.Source.BOS)),
-		ordered.MemberOf("eos_token", ordered.Str(s.o.Source.EOS)))
+	v := ordered.Pairs("chat_template", s.o.Source.Text, "bos_token", s.o.Source.BOS,
+		"eos_token", s.o.Source.EOS)
 	if !s.o.Info.IsNull() {
 		v = v.With("model_info", s.o.Info)
 	}

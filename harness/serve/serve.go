@@ -224,7 +224,7 @@ func protocolOf(path string) wire.Protocol {
 }
 
 func status(text string) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("status", ordered.Str(text)))
+	return ordered.Pairs("status", text)
 }
 
 // Serve answers the connections of a listener until ctx ends; it is called once. Then it takes no

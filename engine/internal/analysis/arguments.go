@@ -27,7 +27,7 @@ var samples = [...]struct {
 	{"number", ordered.Num("73.41")},
 	{"boolean", ordered.Boolean(true)},
 	{"null", ordered.Value{}},
-	{"object", ordered.ObjectOf(ordered.MemberOf("vqinner", ordered.Str("vqdeep")))},
+	{"object", ordered.Pairs("vqinner", "vqdeep")},
 	{"array", ordered.ArrayOf(ordered.Str("vqitema"), ordered.Str("vqitemb"))},
 }
 

@@ -46,12 +46,12 @@ func (b Blocks) Paths() (reasoning, content string) {
 }
 
 func (b Blocks) list(blocks ...ordered.Value) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf(b.List, ordered.ArrayOf(blocks...)))
+	return ordered.Pairs(b.List, blocks)
 }
 
 // block returns a block of a kind, with a text unless its member has no name.
 func (b Blocks) block(kind, member, text string) ordered.Value {
-	v := ordered.ObjectOf(ordered.MemberOf(b.Kind, ordered.Str(kind)))
+	v := ordered.Pairs(b.Kind, kind)
 	if member != "" {
 		v = v.With(member, ordered.Str(text))
 	}

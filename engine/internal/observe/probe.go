@@ -256,15 +256,10 @@ func (p Probe) answer() ordered.Value {
 // probeTools declares the functions of all name needles. Every member that a careless template
 // takes for granted is there, so that a template does not fail for want of a description.
 var probeTools = func() []ordered.Value {
-	argument := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")),
-		ordered.MemberOf("description", ordered.Str("an argument")))
-	parameters := ordered.ObjectOf(
-		ordered.MemberOf("type", ordered.Str("object")),
-		ordered.MemberOf("properties", ordered.ObjectOf(
-			ordered.MemberOf(KeyNeedles[0], argument),
-			ordered.MemberOf(KeyNeedles[1], argument),
-		)),
-		ordered.MemberOf("required", ordered.ArrayOf(ordered.Str(KeyNeedles[0]))))
+	argument := ordered.Pairs("type", "string", "description", "an argument")
+	parameters := ordered.Pairs("type", "object",
+		"properties", ordered.Pairs(KeyNeedles[0], argument, KeyNeedles[1], argument),
+		"required", []string{KeyNeedles[0]})
 	tools := make([]ordered.Value, len(NameNeedles))
 	for i, name := range NameNeedles {
 		tools[i] = chat.ToolOf(name, "a function", parameters)

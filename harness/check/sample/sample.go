@@ -39,8 +39,7 @@ var (
 
 // The arguments of callTurn's call, as an object and as OpenAI's API sends them.
 var (
-	Arguments = ordered.ObjectOf(ordered.MemberOf("city", ordered.Str("CITYNEEDLE")),
-		ordered.MemberOf("days", ordered.Int(3)))
+	Arguments     = ordered.Pairs("city", "CITYNEEDLE", "days", 3)
 	ArgumentsText = ordered.Str(Arguments.String())
 )
 
@@ -70,7 +69,7 @@ func CallIn(id, name string) ordered.Value {
 
 // City returns arguments with nothing but a city.
 func City(name ordered.Value) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("city", name))
+	return ordered.Pairs("city", name)
 }
 
 // ResultOf returns the result of a call of get_weather.

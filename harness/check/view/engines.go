@@ -203,8 +203,7 @@ func vllmDevelopers(d *draft) error {
 			all = append(all, joined(content.Items(), "\n").Text())
 		}
 	}
-	one := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("system")),
-		ordered.MemberOf("content", ordered.Str(strings.Join(all, "\n\n"))))
+	one := ordered.Pairs("role", "system", "content", strings.Join(all, "\n\n"))
 	d.messages = append([]ordered.Value{one}, others...)
 	return nil
 }
@@ -221,8 +220,8 @@ func vllmVariables(d *draft) error {
 	}
 	return d.tools(func(tool ordered.Value) ordered.Value {
 		f := keeps("name", "description", "parameters", "strict")(tool.At("function"))
-		return ordered.ObjectOf(ordered.MemberOf("type", tool.At("type")),
-			ordered.MemberOf("function", withNull(f, "description", "parameters")))
+		return ordered.Pairs("type", tool.At("type"), "function", withNull(f, "description",
+			"parameters"))
 	})
 }
 
@@ -282,10 +281,8 @@ func sglangKept(_ *draft, m ordered.Value) (ordered.Value, error) {
 // sglangCall makes a call anew, with null for what it does not have.
 func sglangCall(c ordered.Value) (ordered.Value, error) {
 	f := c.At("function")
-	return ordered.ObjectOf(ordered.MemberOf("id", c.At("id")),
-		ordered.MemberOf("index", c.At("index")), ordered.MemberOf("type", c.At("type")),
-		ordered.MemberOf("function", ordered.ObjectOf(ordered.MemberOf("name", f.At("name")),
-			ordered.MemberOf("arguments", f.At("arguments"))))), nil
+	return ordered.Pairs("id", c.At("id"), "index", c.At("index"), "type", c.At("type"),
+		"function", ordered.Pairs("name", f.At("name"), "arguments", f.At("arguments"))), nil
 }
 
 // sglangContent makes content in parts a list of texts and places where the template goes through
@@ -318,8 +315,7 @@ func sglangLast(d *draft) error {
 	n := len(d.messages) - 1
 	m := d.messages[n]
 	if m.At("role").Text() == "assistant" && m.At("content").Kind() == ordered.String {
-		d.messages[n] = ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
-			ordered.MemberOf("content", m.At("content")))
+		d.messages[n] = ordered.Pairs("role", "user", "content", m.At("content"))
 	}
 	return nil
 }
@@ -334,10 +330,8 @@ func sglangVariables(d *draft) error {
 		return err
 	}
 	return d.tools(func(tool ordered.Value) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("type", tool.At("type")),
-			ordered.MemberOf("function",
-				withNull(tool.At("function"), "description", "parameters")),
-			ordered.MemberOf("defer_loading", tool.At("defer_loading")))
+		return ordered.Pairs("type", tool.At("type"), "function", withNull(tool.At("function"),
+			"description", "parameters"), "defer_loading", tool.At("defer_loading"))
 	})
 }
 
@@ -546,9 +540,8 @@ func thoughtsInParts(messages []ordered.Value) []ordered.Value {
 			parts = []ordered.Value{chat.TextPart(content)}
 		}
 		if reasoning := m.At("reasoning_content"); !reasoning.IsNull() {
-			parts = append([]ordered.Value{ordered.ObjectOf(
-				ordered.MemberOf("type", ordered.Str("thinking")),
-				ordered.MemberOf("thinking", reasoning))}, parts...)
+			parts = append([]ordered.Value{ordered.Pairs("type", "thinking",
+				"thinking", reasoning)}, parts...)
 		}
 		messages[i] = m.With("content", ordered.ArrayOf(parts...)).Without("reasoning_content")
 	}
@@ -586,8 +579,7 @@ func resultsInCalls(messages []ordered.Value) []ordered.Value {
 			if content.Kind() == ordered.String {
 				content, _ = jsonOrText(content.Text())
 			}
-			results = append(results, ordered.ObjectOf(ordered.MemberOf("name", name),
-				ordered.MemberOf("response", content)))
+			results = append(results, ordered.Pairs("name", name, "response", content))
 		}
 		if len(results) > 0 {
 			made = made.With("tool_responses", ordered.ArrayOf(results...))

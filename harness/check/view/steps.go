@@ -233,7 +233,7 @@ func kindOf(part ordered.Value) string {
 
 // placeholder is a part without what it shows, as a template writes a place for it.
 func placeholder(part ordered.Value) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kindOf(part))))
+	return ordered.Pairs("type", kindOf(part))
 }
 
 // texts are the texts of parts.

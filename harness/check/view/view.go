@@ -59,7 +59,7 @@ func Neutral(request ordered.Value) chattemplate.Input {
 
 // RequestOf returns the request with the messages and tools of an input.
 func RequestOf(in chattemplate.Input) ordered.Value {
-	request := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)))
+	request := ordered.Pairs("messages", in.Messages)
 	if len(in.Tools) > 0 {
 		request = request.With("tools", ordered.ArrayOf(in.Tools...))
 	}

@@ -71,8 +71,7 @@ func step(i int, thought bool) (call, result ordered.Value) {
 
 // forecast is a call with one argument.
 func forecast(id, place string) ordered.Value {
-	return chat.CallOf(id, "find_forecast", ordered.ObjectOf(
-		ordered.MemberOf("spot", ordered.Str(place+" harbour"))))
+	return chat.CallOf(id, "find_forecast", ordered.Pairs("spot", place+" harbour"))
 }
 
 // chain is a conversation of one question and three calls, each after the result of the last one.
@@ -97,7 +96,7 @@ func chain(name string, told, thoughts bool) Rounds {
 
 // request is a request with messages and, where a tool is called, the forecast.
 func request(messages []ordered.Value, calls bool) ordered.Value {
-	v := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(messages...)))
+	v := ordered.Pairs("messages", messages)
 	if !calls {
 		return v
 	}
@@ -126,10 +125,8 @@ func documents(name string) Rounds {
 	r := Rounds{Name: name, Last: "Which harbour stays dry?"}
 	var documents []ordered.Value
 	for i, w := range words {
-		documents = append(documents, ordered.ObjectOf(
-			ordered.MemberOf("doc_id", ordered.Str(fmt.Sprint(i+1))),
-			ordered.MemberOf("title", ordered.Str(w.place+" harbour")),
-			ordered.MemberOf("text", ordered.Str(w.thought))))
+		documents = append(documents, ordered.Pairs("doc_id", fmt.Sprint(i+1),
+			"title", w.place+" harbour", "text", w.thought))
 		r.Rounds = append(r.Rounds, Round{w.place + " harbour", w.thought})
 	}
 	r.Request = request([]ordered.Value{chat.MessageOf("user", ordered.Str(r.Last))},
@@ -153,9 +150,8 @@ func arguments(name string) Rounds {
 		chat.MessageOf("assistant", ordered.Str(""), ordered.MemberOf("tool_calls",
 			ordered.ArrayOf(chat.CallOf(id, "find_forecast", ordered.ObjectOf(all...))))),
 		chat.ResultOf(id, "find_forecast", ordered.Str(r.Last))}, false).With("tools",
-		ordered.ArrayOf(chat.ToolOf("find_forecast", "Looks a forecast up.", ordered.ObjectOf(
-			ordered.MemberOf("type", ordered.Str("object")),
-			ordered.MemberOf("properties", ordered.ObjectOf(described...))))))
+		ordered.ArrayOf(chat.ToolOf("find_forecast", "Looks a forecast up.", ordered.Pairs(
+			"type", "object", "properties", ordered.ObjectOf(described...)))))
 	return r
 }
 

@@ -135,8 +135,7 @@ func (k *Kinds) request(text string, also ordered.Value) (ordered.Value, error) 
 			if !ok {
 				return v, fmt.Errorf("%s has no function %q", functionsFile, item.Text())
 			}
-			items[i] = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")),
-				ordered.MemberOf("function", function))
+			items[i] = ordered.Pairs("type", "function", "function", function)
 		}
 		v = v.With("tools", ordered.ArrayOf(items...))
 	}

@@ -143,10 +143,8 @@ func plainBases(bound []ordered.Member) []base {
 		return chat.MessageOf("assistant", ordered.Str(text),
 			ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
 	}
-	one := chat.CallOf("callid001", "find_place", ordered.ObjectOf(
-		ordered.MemberOf("city", ordered.Str("Lumati")), ordered.MemberOf("days", ordered.Int(3))))
-	two := chat.CallOf("callid002", "keep_note",
-		ordered.ObjectOf(ordered.MemberOf("words", ordered.Str("Tarono"))))
+	one := chat.CallOf("callid001", "find_place", ordered.Pairs("city", "Lumati", "days", 3))
+	two := chat.CallOf("callid002", "keep_note", ordered.Pairs("words", "Tarono"))
 	system, first, second := chat.System("Velano."), chat.User("Pilova?"), chat.User("Kesami?")
 	answer, call := say("Dorune."), say("", one)
 	result := chat.Result("callid001", "find_place", "Sorume")
@@ -182,15 +180,12 @@ func plainBases(bound []ordered.Member) []base {
 // plainTools are the tools of the plain conversations.
 func plainTools() []ordered.Value {
 	field := func(name, kind, description string) ordered.Member {
-		return ordered.MemberOf(name, ordered.ObjectOf(
-			ordered.MemberOf("type", ordered.Str(kind)),
-			ordered.MemberOf("description", ordered.Str(description))))
+		return ordered.MemberOf(name, ordered.Pairs("type", kind, "description", description))
 	}
 	tool := func(name, description, required string, fields ...ordered.Member) ordered.Value {
-		return chat.ToolOf(name, description, ordered.ObjectOf(
-			ordered.MemberOf("type", ordered.Str("object")),
-			ordered.MemberOf("properties", ordered.ObjectOf(fields...)),
-			ordered.MemberOf("required", ordered.ArrayOf(ordered.Str(required)))))
+		return chat.ToolOf(name, description, ordered.Pairs("type", "object",
+			"properties", ordered.ObjectOf(fields...),
+			"required", ordered.ArrayOf(ordered.Str(required))))
 	}
 	return []ordered.Value{
 		tool("find_place", "Rivatu.", "city",
@@ -348,8 +343,7 @@ func eachTool(in chattemplate.Input, to change) chattemplate.Input {
 	return in
 }
 
-var noParameters = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
-	ordered.MemberOf("properties", ordered.ObjectOf()))
+var noParameters = ordered.Pairs("type", "object", "properties", ordered.ObjectOf())
 
 // fill sets a member where it is not there.
 func fill(v ordered.Value, key string, to ordered.Value) ordered.Value {
@@ -583,8 +577,8 @@ func pictureFaults(m *mender) []fault {
 	}
 	kind := func(name string) ordered.Member { return ordered.MemberOf("type", ordered.Str(name)) }
 	short := beside(ordered.ObjectOf(kind("image")))
-	long := beside(ordered.ObjectOf(kind("image_url"), ordered.MemberOf("image_url",
-		ordered.ObjectOf(ordered.MemberOf("url", ordered.Str("data:image/png;base64,aGk="))))))
+	long := beside(ordered.ObjectOf(kind("image_url"), ordered.MemberOf("image_url", ordered.Pairs(
+		"url", "data:image/png;base64,aGk="))))
 	alone := inParts("user")
 	taken := func(f fault) bool { // the template writes the picture under one of the names
 		plain, err := m.now.t.Render(alone(inOne(f.in)))
@@ -772,7 +766,7 @@ func typed(t ordered.Value, anyOf ...ordered.Value) recast {
 func unionFaults(m *mender) []fault {
 	text, null := ordered.Str("string"), ordered.Str("null")
 	only := func(t ordered.Value) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("type", t))
+		return ordered.Pairs("type", t)
 	}
 	both := ordered.Str("string" + union + "null")
 	joined := typed(both)

@@ -24,7 +24,7 @@ var printer = sync.OnceValue(func() *jinja.Template {
 
 // python returns a value in Python's spelling.
 func python(v ordered.Value) string {
-	vars := ordered.ObjectOf(ordered.MemberOf("value", v))
+	vars := ordered.Pairs("value", v)
 	text, err := printer().Render(context.Background(), jinja.VarsFromJSON(vars), jinja.Options{})
 	if err != nil {
 		return v.String()

@@ -153,25 +153,18 @@ var seamNames = [...]string{seamsOfTurns: "turns", seamsOfPrompts: "prompts"}
 // Value returns the report as JSON.
 func (r *Report) Value() ordered.Value {
 	kept := func(k Kept) ordered.Value {
-		v := ordered.ObjectOf(ordered.MemberOf("steps", ordered.Int(k.Steps)),
-			ordered.MemberOf("broken", ordered.Int(k.Broken)))
+		v := ordered.Pairs("steps", k.Steps, "broken", k.Broken)
 		if k.First != nil {
 			v = v.With("first", ordered.Str(k.First.String()))
 		}
 		return v
 	}
-	v := ordered.ObjectOf(ordered.MemberOf("template", ordered.Str(r.Source.Name)),
-		ordered.MemberOf("arguments", ordered.Str(r.Arguments)),
-		ordered.MemberOf("content", ordered.Str(r.Content)),
-		ordered.MemberOf("ended", ordered.Int(r.Ended)),
-		ordered.MemberOf("unended", ordered.Int(r.Unended)),
-		ordered.MemberOf("opened", ordered.Int(r.Opened)),
-		ordered.MemberOf("turns", kept(r.Prefix.Turns)),
-		ordered.MemberOf("prompts", kept(r.Prefix.Prompts)))
+	v := ordered.Pairs("template", r.Source.Name, "arguments", r.Arguments, "content", r.Content,
+		"ended", r.Ended, "unended", r.Unended, "opened", r.Opened, "turns", kept(r.Prefix.Turns),
+		"prompts", kept(r.Prefix.Prompts))
 	for i, s := range r.Seams {
-		seams := ordered.ObjectOf(ordered.MemberOf("kept", ordered.Int(s.Counts[SeamKept])),
-			ordered.MemberOf("open", ordered.Int(s.Counts[SeamOpen])),
-			ordered.MemberOf("broken", ordered.Int(s.Counts[SeamBroken])))
+		seams := ordered.Pairs("kept", s.Counts[SeamKept], "open", s.Counts[SeamOpen],
+			"broken", s.Counts[SeamBroken])
 		if s.First != "" {
 			seams = seams.With("first", ordered.Str(s.First))
 		}
@@ -182,8 +175,7 @@ func (r *Report) Value() ordered.Value {
 	}
 	lines := []ordered.Value{}
 	for _, m := range r.Tagged.Untagged {
-		lines = append(lines, ordered.ObjectOf(ordered.MemberOf("line", ordered.Int(m.Line)),
-			ordered.MemberOf("reason", ordered.Str(m.Reason))))
+		lines = append(lines, ordered.Pairs("line", m.Line, "reason", m.Reason))
 	}
 	return v.With("status", ordered.Str(string(r.Tagged.Status()))).
 		With("untagged", ordered.ArrayOf(lines...)).

@@ -196,12 +196,9 @@ func (w *Writer) header(prompt, prefill string) string {
 }
 
 func (w *Writer) provenance() ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("kind", ordered.Str("engine_test")),
-		ordered.MemberOf("source_url", ordered.Str(w.source.URL+"/"+w.family)),
-		ordered.MemberOf("revision", ordered.Str(w.source.Revision)),
-		ordered.MemberOf("license", ordered.Str(license)),
-		ordered.MemberOf("template_sha256", ordered.Str(w.digest)),
-		ordered.MemberOf("attribution", ordered.Str(attribution)))
+	return ordered.Pairs("kind", "engine_test", "source_url", w.source.URL+"/"+w.family,
+		"revision", w.source.Revision, "license", license, "template_sha256", w.digest,
+		"attribution", attribution)
 }
 
 // expectation returns the member expected or expected_error for a message.
@@ -215,14 +212,13 @@ func expectation(m chat.Message) (ordered.Member, error) {
 		if err != nil || arguments.Kind() != ordered.Object {
 			return ordered.Member{}, errors.New("the arguments of a call are no object")
 		}
-		calls = append(calls, ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)),
-			ordered.MemberOf("arguments", arguments)))
+		calls = append(calls, ordered.Pairs("name", c.Name, "arguments", arguments))
 	}
 	if len(calls) == 0 && len(m.ToolCalls) > 0 {
-		return ordered.MemberOf("expected_error", ordered.ObjectOf(
-			ordered.MemberOf("reason", ordered.Str("its call is not complete")),
-			ordered.MemberOf("accept", ordered.ArrayOf(ordered.Str("no_tool_calls"),
-				ordered.Str("content_passthrough"), ordered.Str("exception"))))), nil
+		return ordered.MemberOf("expected_error", ordered.Pairs(
+			"reason", "its call is not complete",
+			"accept", ordered.ArrayOf(ordered.Str("no_tool_calls"),
+				ordered.Str("content_passthrough"), ordered.Str("exception")))), nil
 	}
 	text := func(s string) ordered.Value {
 		if s == "" {
@@ -230,10 +226,8 @@ func expectation(m chat.Message) (ordered.Member, error) {
 		}
 		return ordered.Str(s)
 	}
-	return ordered.MemberOf("expected", ordered.ObjectOf(
-		ordered.MemberOf("content", text(m.Content)),
-		ordered.MemberOf("reasoning_content", text(m.Reasoning)),
-		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))), nil
+	return ordered.MemberOf("expected", ordered.Pairs("content", text(m.Content),
+		"reasoning_content", text(m.Reasoning), "tool_calls", calls)), nil
 }
 
 var number = regexp.MustCompile(`[:\[,]\s*-?[0-9]`)
@@ -287,17 +281,11 @@ func (w *Writer) Family(about string) (ordered.Value, error) {
 		}
 	}
 	f := &w.template.Analysis().Format
-	return ordered.ObjectOf(ordered.MemberOf("slug", ordered.Str(w.family)),
-		ordered.MemberOf("name", ordered.Str(about)),
-		ordered.MemberOf("spec_version", ordered.Str("0.1")),
-		ordered.MemberOf("has_reasoning",
-			ordered.Boolean(f.Reasoning.Open.Text != "" || f.Reasoning.Close.Text != "")),
-		ordered.MemberOf("markers", ordered.ArrayOf(all...)),
-		ordered.MemberOf("reference_models", ordered.ArrayOf(ordered.ObjectOf(
-			ordered.MemberOf("repo", ordered.Str(w.model.Repo)),
-			ordered.MemberOf("revision", ordered.Str(w.model.Revision)),
-			ordered.MemberOf("stop_tokens", ordered.ListOf(w.stops, ordered.Str))))),
-		ordered.MemberOf("format_notes", ordered.Str("docs/formats/"+w.family+".md"))), nil
+	return ordered.Pairs("slug", w.family, "name", about, "spec_version", "0.1",
+		"has_reasoning", f.Reasoning.Open.Text != "" || f.Reasoning.Close.Text != "",
+		"markers", all, "reference_models", ordered.ArrayOf(ordered.Pairs("repo", w.model.Repo,
+			"revision", w.model.Revision, "stop_tokens", w.stops)),
+		"format_notes", "docs/formats/"+w.family+".md"), nil
 }
 
 // markers returns the literals of the family's format that a tokeniser must not cut.

@@ -85,10 +85,8 @@ var choices = []toolChoice{
 		return r.With("tool_choice", ordered.Str("required"))
 	}},
 	{"named", func(r ordered.Value, tool string) ordered.Value {
-		function := ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(tool)))
-		return r.With("tool_choice", ordered.ObjectOf(
-			ordered.MemberOf("type", ordered.Str("function")),
-			ordered.MemberOf("function", function)))
+		function := ordered.Pairs("name", tool)
+		return r.With("tool_choice", ordered.Pairs("type", "function", "function", function))
 	}},
 	{"one call", func(r ordered.Value, _ string) ordered.Value {
 		return r.With("parallel_tool_calls", ordered.Boolean(false))

@@ -196,8 +196,7 @@ func dynamoCase(c ordered.Value, family, label string) (ordered.Value, bool, err
 		if t.At("name").Kind() != ordered.String {
 			return ordered.Value{}, false, errors.New("a tool has no name")
 		}
-		tools = append(tools, ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")),
-			ordered.MemberOf("function", t)))
+		tools = append(tools, ordered.Pairs("type", "function", "function", t))
 	}
 	models := []ordered.Value{ordered.Str("dynamo/" + family)}
 	if label != "" {
@@ -207,12 +206,9 @@ func dynamoCase(c ordered.Value, family, label string) (ordered.Value, bool, err
 	for _, chunk := range in.At("chunks").Items() {
 		finish = cmp.Or(chunk.At("finish_reason").Text(), finish)
 	}
-	return ordered.ObjectOf(ordered.MemberOf("models", ordered.ArrayOf(models...)),
-		ordered.MemberOf("output", ordered.Str(output)),
-		ordered.MemberOf("tools", ordered.ArrayOf(tools...)),
-		ordered.MemberOf("starts", in.At("init", "starting_state")),
-		ordered.MemberOf("cut", ordered.Boolean(finish == "length")),
-		ordered.MemberOf("want", want)), true, nil
+	return ordered.Pairs("models", models, "output", output, "tools", tools,
+		"starts", in.At("init", "starting_state"), "cut", finish == "length",
+		"want", want), true, nil
 }
 
 // dynamoOutput returns the output of a case: one text, or chunks.
@@ -279,9 +275,8 @@ func assembled(events ordered.Value) ordered.Value {
 			calls = append(calls, e)
 		}
 	}
-	return ordered.ObjectOf(ordered.MemberOf("reasoning_content", ordered.Str(reasoning.String())),
-		ordered.MemberOf("content", ordered.Str(content.String())),
-		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
+	return ordered.Pairs("reasoning_content", reasoning.String(), "content", content.String(),
+		"tool_calls", calls)
 }
 
 // dynamo checks one case of Dynamo's: its output is read as the message that Dynamo's parsers make

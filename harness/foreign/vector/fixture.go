@@ -136,9 +136,8 @@ func (t *template) answered(vec *Vector) (first *engine.Plan, asked ordered.Valu
 // for the template's own.
 func fixtureRequest(vec *Vector, thinking ordered.Value) ordered.Value {
 	ask := chat.User("Please help me.")
-	return ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(ask)),
-		ordered.MemberOf("tools", vec.Value.At("tools")),
-		ordered.MemberOf("enable_thinking", thinking))
+	return ordered.Pairs("messages", ordered.ArrayOf(ask), "tools", vec.Value.At("tools"),
+		"enable_thinking", thinking)
 }
 
 // expectFixture compares a message with a fixture's expectation.

@@ -26,7 +26,7 @@ func isK2(v ordered.Value) bool {
 func k2Vector(v ordered.Value, line int) Vector {
 	if _, ok := v.Get("messages"); ok {
 		return Vector{ID: fmt.Sprintf("k2/line %d", line), Kind: "k2",
-			Value: ordered.ObjectOf(ordered.MemberOf("request", v))}
+			Value: ordered.Pairs("request", v)}
 	}
 	id := v.At("data_index").Text()
 	if id == "" {
@@ -123,13 +123,10 @@ func readBack(t *engine.Template, plan *engine.Plan, want chat.Message) error {
 		if err != nil {
 			return fmt.Errorf("the arguments of %.80q are no JSON: %w", c.Name, err)
 		}
-		calls = append(calls, ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)),
-			ordered.MemberOf("arguments", arguments)))
+		calls = append(calls, ordered.Pairs("name", c.Name, "arguments", arguments))
 	}
-	err = expectDynamo(ordered.ObjectOf(
-		ordered.MemberOf("reasoning_content", ordered.Str(want.Reasoning)),
-		ordered.MemberOf("content", ordered.Str(want.Content)),
-		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...))), answer.Message)
+	err = expectDynamo(ordered.Pairs("reasoning_content", want.Reasoning, "content", want.Content,
+		"tool_calls", calls), answer.Message)
 	if err != nil {
 		return fmt.Errorf("its turn is not read back: %w\n%.300q", err, output)
 	}

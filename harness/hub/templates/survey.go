@@ -200,40 +200,29 @@ func (s *Survey) choice(c modeldir.Choice) string {
 // Value returns the survey as JSON.
 func (s *Survey) Value() ordered.Value {
 	tokens := ordered.ListOf(s.Tokens, func(t modeldir.Tokens) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("file", text(t.File)),
-			ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS)))
+		return ordered.Pairs("file", text(t.File), "bos", textOrNull(t.BOS),
+			"eos", textOrNull(t.EOS))
 	})
 	loaders := ordered.ListOf(s.Picks, func(p modeldir.Pick) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("loader", text(p.Loader)),
-			ordered.MemberOf("of", textOrNull(p.Of)),
-			ordered.MemberOf("plain", s.choiceValue(p.Plain)),
-			ordered.MemberOf("tools", s.choiceValue(p.Tools)))
+		return ordered.Pairs("loader", text(p.Loader), "of", textOrNull(p.Of),
+			"plain", s.choiceValue(p.Plain), "tools", s.choiceValue(p.Tools))
 	})
 	differences := ordered.ListOf(s.Differences, func(d Difference) ordered.Value {
 		changes := ordered.ListOf(d.Changes, func(c rule.Result) ordered.Value {
-			return ordered.ObjectOf(ordered.MemberOf("rule", text(c.Rule)),
-				ordered.MemberOf("name", text(c.Name)), ordered.MemberOf("text", text(c.Text)))
+			return ordered.Pairs("rule", text(c.Rule), "name", text(c.Name), "text", text(c.Text))
 		})
-		return ordered.ObjectOf(ordered.MemberOf("from", text(s.Templates[d.From].ID)),
-			ordered.MemberOf("to", text(s.Templates[d.To].ID)),
-			ordered.MemberOf("class", text(d.Class)), ordered.MemberOf("changes", changes))
+		return ordered.Pairs("from", text(s.Templates[d.From].ID), "to", text(s.Templates[d.To].ID),
+			"class", text(d.Class), "changes", changes)
 	})
 	findings := ordered.ListOf(s.Findings, func(f rule.Result) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("rule", text(f.Rule)),
-			ordered.MemberOf("name", text(f.Name)),
-			ordered.MemberOf("severity", text(f.Severity.String())),
-			ordered.MemberOf("place", text(f.Place.String())),
-			ordered.MemberOf("text", text(f.Text)))
+		return ordered.Pairs("rule", text(f.Rule), "name", text(f.Name),
+			"severity", text(f.Severity.String()), "place", text(f.Place.String()),
+			"text", text(f.Text))
 	})
-	return ordered.ObjectOf(
-		ordered.MemberOf("type", text("model_templates")),
-		ordered.MemberOf("path", text(s.Path)),
-		ordered.MemberOf("templates", ordered.ListOf(s.Templates, Template.value)),
-		ordered.MemberOf("tokens", tokens),
-		ordered.MemberOf("unread", ordered.ListOf(s.Unread, text)),
-		ordered.MemberOf("loaders", loaders),
-		ordered.MemberOf("differences", differences),
-		ordered.MemberOf("findings", findings))
+	return ordered.Pairs("type", "model_templates", "path", text(s.Path),
+		"templates", ordered.ListOf(s.Templates, Template.value), "tokens", tokens,
+		"unread", ordered.ListOf(s.Unread, text), "loaders", loaders, "differences", differences,
+		"findings", findings)
 }
 
 func (t Template) value() ordered.Value {
@@ -246,14 +235,10 @@ func (t Template) value() ordered.Value {
 	if t.Err != nil {
 		gate, reason = "fail", text(t.Err.Error())
 	}
-	return ordered.ObjectOf(ordered.MemberOf("id", text(t.ID)),
-		ordered.MemberOf("file", text(t.File)), ordered.MemberOf("name", text(t.Name)),
-		ordered.MemberOf("sha256", text(t.SHA256)),
-		ordered.MemberOf("bytes", ordered.Int(len(t.Text))),
-		ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS)),
-		ordered.MemberOf("tool_capable", ordered.Boolean(capable)),
-		ordered.MemberOf("gate", ordered.Str(gate)), ordered.MemberOf("reason", reason),
-		ordered.MemberOf("caps", caps))
+	return ordered.Pairs("id", text(t.ID), "file", text(t.File), "name", text(t.Name),
+		"sha256", text(t.SHA256), "bytes", len(t.Text), "bos", textOrNull(t.BOS),
+		"eos", textOrNull(t.EOS), "tool_capable", capable, "gate", gate, "reason", reason,
+		"caps", caps)
 }
 
 func (s *Survey) choiceValue(c modeldir.Choice) ordered.Value {
@@ -261,8 +246,7 @@ func (s *Survey) choiceValue(c modeldir.Choice) ordered.Value {
 	if c.Template >= 0 {
 		id = text(s.Templates[c.Template].ID)
 	}
-	return ordered.ObjectOf(ordered.MemberOf("template", id),
-		ordered.MemberOf("why", textOrNull(c.Why)))
+	return ordered.Pairs("template", id, "why", textOrNull(c.Why))
 }
 
 func text(s string) ordered.Value { return ordered.Str(strings.ToValidUTF8(s, "\uFFFD")) }

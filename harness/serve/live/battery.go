@@ -118,11 +118,8 @@ func answered(request ordered.Value, a *wire.Answer) ordered.Value {
 			call.ID = fmt.Sprintf("call%05d", i+1)
 		}
 		if calls[i] = call.Value(); i < len(a.Custom) && a.Custom[i] {
-			calls[i] = ordered.ObjectOf(ordered.MemberOf("id", ordered.Str(call.ID)),
-				ordered.MemberOf("type", ordered.Str("custom")),
-				ordered.MemberOf("custom", ordered.ObjectOf(
-					ordered.MemberOf("name", ordered.Str(call.Name)),
-					ordered.MemberOf("input", ordered.Str(call.Arguments)))))
+			calls[i] = ordered.Pairs("id", call.ID, "type", "custom",
+				"custom", ordered.Pairs("name", call.Name, "input", call.Arguments))
 		}
 		results[i] = chat.Result(call.ID, call.Name, `{"ok": true}`)
 	}
@@ -134,7 +131,5 @@ func answered(request ordered.Value, a *wire.Answer) ordered.Value {
 	answer := chat.MessageOf("assistant", ordered.Str(m.Content),
 		append(reasoning, ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))...)
 	messages := slices.Concat(request.At("messages").Items(), []ordered.Value{answer}, results)
-	return ordered.ObjectOf(
-		ordered.Member{Key: "messages", Value: ordered.ArrayOf(messages...)},
-		ordered.Member{Key: "tools", Value: request.At("tools")})
+	return ordered.Pairs("messages", messages, "tools", request.At("tools"))
 }

@@ -108,8 +108,7 @@ func switches(tm *engine.Template, r chat.Request) bool {
 func (q *question) spell() {
 	o, value := q.v.Sampling, q.value
 	number := func(f float32) ordered.Value { return ordered.Num(fmt.Sprint(f)) }
-	w := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(q.v.Model)),
-		ordered.MemberOf("messages", value.At("messages")))
+	w := ordered.Pairs("model", q.v.Model, "messages", value.At("messages"))
 	if tools := value.At("tools"); !tools.IsNull() {
 		one := value.At("parallel_tool_calls")
 		w = w.With("tools", tools).With("parallel_tool_calls",
@@ -121,16 +120,11 @@ func (q *question) spell() {
 		}
 	}
 	if schema := value.At("json_schema"); !schema.IsNull() {
-		w = w.With("response_format",
-			ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("json_schema")),
-				ordered.MemberOf("json_schema", ordered.ObjectOf(
-					ordered.MemberOf("name", ordered.Str("answer")),
-					ordered.MemberOf("strict", ordered.Boolean(true)),
-					ordered.MemberOf("schema", schema)))))
+		w = w.With("response_format", ordered.Pairs("type", "json_schema",
+			"json_schema", ordered.Pairs("name", "answer", "strict", true, "schema", schema)))
 	}
 	if on := value.At("enable_thinking"); !on.IsNull() {
-		w = w.With("chat_template_kwargs",
-			ordered.ObjectOf(ordered.MemberOf("enable_thinking", on)))
+		w = w.With("chat_template_kwargs", ordered.Pairs("enable_thinking", on))
 	}
 	if value.At("continue_final_message").Bool() {
 		w = w.With("continue_final_message", ordered.Boolean(true)).
@@ -182,8 +176,7 @@ func (v *Server) with(body ordered.Value) ordered.Value {
 func asStream(p wire.Protocol, body ordered.Value) ordered.Value {
 	body = body.With("stream", ordered.Boolean(true))
 	if p == wire.ChatCompletions {
-		body = body.With("stream_options",
-			ordered.ObjectOf(ordered.MemberOf("include_usage", ordered.Boolean(true))))
+		body = body.With("stream_options", ordered.Pairs("include_usage", true))
 	}
 	return body
 }
@@ -552,8 +545,7 @@ func (q *question) agrees(r, own *reading) {
 	theirs.Message.ToolCalls = slices.Clone(theirs.Message.ToolCalls)
 	for i, custom := range theirs.Custom {
 		if c := &theirs.Message.ToolCalls[i]; custom {
-			c.Arguments = ordered.ObjectOf(
-				ordered.MemberOf("input", ordered.Str(c.Arguments))).String()
+			c.Arguments = ordered.Pairs("input", c.Arguments).String()
 		}
 	}
 	trimEdges(&ours.Message)
@@ -702,7 +694,7 @@ func (a *asked) raw(ctx context.Context, plan *engine.Plan) error {
 // out unless they are asked.
 func (a *asked) completion(plan *engine.Plan) ordered.Value {
 	w := a.body
-	c := ordered.ObjectOf(ordered.MemberOf("prompt", ordered.Str(plan.Prompt.Text)))
+	c := ordered.Pairs("prompt", plan.Prompt.Text)
 	for _, key := range [...]string{"model", "max_tokens", "temperature", "seed", "top_p", "top_k",
 		"min_p"} {
 		if value, ok := w.Get(key); ok {

@@ -186,8 +186,7 @@ func (r *reading) check(request *wire.Request, most int) {
 			break // it may be incomplete
 		}
 		if r.Custom[i] {
-			call.Arguments = ordered.ObjectOf(
-				ordered.MemberOf("input", ordered.Str(call.Arguments))).String()
+			call.Arguments = ordered.Pairs("input", call.Arguments).String()
 		}
 		r.checkArguments(i, call)
 		r.checkCall(i, call, request)

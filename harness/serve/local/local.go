@@ -96,14 +96,10 @@ func (b *Backend) Close() error {
 // Info is what /props says of the model.
 func (b *Backend) Info() ordered.Value {
 	info := b.model.Info()
-	return ordered.ObjectOf(
-		ordered.MemberOf("description", ordered.Str(info.Description)),
-		ordered.MemberOf("file_type", ordered.Str(info.FileType)),
-		ordered.MemberOf("parameters", ordered.Num(strconv.FormatUint(info.Parameters, 10))),
-		ordered.MemberOf("bytes", ordered.Num(strconv.FormatUint(info.Bytes, 10))),
-		ordered.MemberOf("training_context", ordered.Int(info.Training)),
-		ordered.MemberOf("layers", ordered.Int(info.Layers)),
-		ordered.MemberOf("vocabulary", ordered.Int(info.Vocabulary)))
+	return ordered.Pairs("description", info.Description, "file_type", info.FileType,
+		"parameters", ordered.Num(strconv.FormatUint(info.Parameters, 10)),
+		"bytes", ordered.Num(strconv.FormatUint(info.Bytes, 10)), "training_context", info.Training,
+		"layers", info.Layers, "vocabulary", info.Vocabulary)
 }
 
 // Constrains implements [serve.Backend].

@@ -78,11 +78,8 @@ func join(v, more ordered.Value) ordered.Value {
 
 // completionFields returns the fields of OpenAI's legacy completions API.
 func completionFields(b *Backend, j serve.Job) ordered.Value {
-	v := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
-		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt.Text))),
-		ordered.MemberOf("stream", ordered.Boolean(true)),
-		ordered.MemberOf("stream_options",
-			ordered.ObjectOf(ordered.MemberOf("include_usage", ordered.Boolean(true)))))
+	v := ordered.Pairs("model", b.model, "prompt", b.prompt(j.Prompt.Text), "stream", true,
+		"stream_options", ordered.Pairs("include_usage", true))
 	v = v.With("max_tokens", ordered.Value{}) // as many as fit
 	if j.Max > 0 {
 		v = v.With("max_tokens", ordered.Int(j.Max))
@@ -115,7 +112,7 @@ func gbnfFields(out *codegen.Output) (ordered.Value, error) {
 	if err != nil {
 		return ordered.Value{}, err
 	}
-	v := ordered.ObjectOf(ordered.MemberOf("grammar", ordered.Str(grammar.String())))
+	v := ordered.Pairs("grammar", grammar.String())
 	if !out.Lazy {
 		return v, nil
 	}
@@ -125,9 +122,7 @@ func gbnfFields(out *codegen.Output) (ordered.Value, error) {
 		if t.Pattern {
 			kind = triggerPattern
 		}
-		triggers = append(triggers, ordered.ObjectOf(
-			ordered.MemberOf("type", ordered.Int(kind)),
-			ordered.MemberOf("value", ordered.Str(t.Text))))
+		triggers = append(triggers, ordered.Pairs("type", kind, "value", t.Text))
 	}
 	return v.With("grammar_lazy", ordered.Boolean(true)).
 		With("grammar_triggers", ordered.ArrayOf(triggers...)), nil
@@ -139,16 +134,14 @@ func vllmFields(b *Backend, j serve.Job) ordered.Value {
 	return completionFields(b, j).With("add_special_tokens", ordered.Boolean(false)).
 		With("skip_special_tokens", ordered.Boolean(false)).
 		With("spaces_between_special_tokens", ordered.Boolean(false)).
-		With("stream_options", ordered.ObjectOf(
-			ordered.MemberOf("include_usage", ordered.Boolean(true)),
-			ordered.MemberOf("continuous_usage_stats", ordered.Boolean(true))))
+		With("stream_options", ordered.Pairs("include_usage", true,
+			"continuous_usage_stats", true))
 }
 
 // vllmTag returns the field that carries vLLM's grammar.
 func vllmTag(out *codegen.Output) (ordered.Value, error) {
 	tag, err := emit.StructuralTag(out)
-	return ordered.ObjectOf(ordered.MemberOf("structured_outputs", ordered.ObjectOf(
-		ordered.MemberOf("structural_tag", ordered.Str(tag.String()))))), err
+	return ordered.Pairs("structured_outputs", ordered.Pairs("structural_tag", tag.String())), err
 }
 
 // sglangMax is the most tokens of an answer from SGLang where the request states no bound: its
@@ -166,7 +159,7 @@ func sglangFields(b *Backend, j serve.Job) ordered.Value {
 // sglangTag returns the field that carries SGLang's grammar.
 func sglangTag(out *codegen.Output) (ordered.Value, error) {
 	tag, err := emit.StructuralTag(out)
-	return ordered.ObjectOf(ordered.MemberOf("response_format", tag)), err
+	return ordered.Pairs("response_format", tag), err
 }
 
 // readChoice reads an event of /v1/completions.
@@ -189,11 +182,8 @@ func ollamaFields(b *Backend, j serve.Job) ordered.Value {
 	if len(j.Output.Stops) > 0 {
 		options = options.With("stop", ordered.ListOf(j.Output.Stops, ordered.Str))
 	}
-	return ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
-		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt.Text))),
-		ordered.MemberOf("raw", ordered.Boolean(true)),
-		ordered.MemberOf("stream", ordered.Boolean(true)),
-		ordered.MemberOf("options", join(options, j.Sampling)))
+	return ordered.Pairs("model", b.model, "prompt", b.prompt(j.Prompt.Text), "raw", true,
+		"stream", true, "options", join(options, j.Sampling))
 }
 
 // readOllama reads a line of an answer from Ollama.
@@ -222,9 +212,7 @@ func (b *Backend) tokens(ctx context.Context, body ordered.Value) ([]ordered.Val
 }
 
 func llamaTokens(text string, add bool) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(text)),
-		ordered.MemberOf("add_special", ordered.Boolean(add)),
-		ordered.MemberOf("parse_special", ordered.Boolean(true)))
+	return ordered.Pairs("content", text, "add_special", add, "parse_special", true)
 }
 
 func llamaAdds(ctx context.Context, b *Backend) (bool, error) {
@@ -242,9 +230,7 @@ func llamaCount(ctx context.Context, b *Backend, prompt string) (int, error) {
 }
 
 func promptTokens(b *Backend, text string, add bool) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
-		ordered.MemberOf("prompt", ordered.Str(text)),
-		ordered.MemberOf("add_special_tokens", ordered.Boolean(add)))
+	return ordered.Pairs("model", b.model, "prompt", text, "add_special_tokens", add)
 }
 
 func vllmCount(ctx context.Context, b *Backend, prompt string) (int, error) {
@@ -263,7 +249,7 @@ func tokenizerAdds(ctx context.Context, b *Backend) (bool, error) {
 
 // ollamaAdds asks Ollama for the flag in the model's file.
 func ollamaAdds(ctx context.Context, b *Backend) (bool, error) {
-	body := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)))
+	body := ordered.Pairs("model", b.model)
 	a, err := b.client.Post(ctx, "/api/show", body.Append(nil, ordered.Compact))
 	switch {
 	case err != nil:

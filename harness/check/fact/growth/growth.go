@@ -120,12 +120,10 @@ func chatting(messages []ordered.Value, n int) chat.Request {
 func toolOf(name string, n int) chat.Tool {
 	var members []ordered.Member
 	for i := range n {
-		members = append(members, ordered.MemberOf(fmt.Sprintf("key_%d", i),
-			ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")),
-				ordered.MemberOf("description", ordered.Str("A place")))))
+		members = append(members, ordered.MemberOf(fmt.Sprintf("key_%d", i), ordered.Pairs(
+			"type", "string", "description", "A place")))
 	}
-	parameters := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
-		ordered.MemberOf("properties", ordered.ObjectOf(members...)))
+	parameters := ordered.Pairs("type", "object", "properties", ordered.ObjectOf(members...))
 	return chat.Tool{Name: name, Parameters: parameters,
 		Value: chat.ToolOf(name, "Does it", parameters)}
 }

@@ -42,7 +42,7 @@ func checkCallsWritten(s *probe.Subject, find probe.Finder) {
 	// OpenAI's API permits letters, digits, underscores and dashes in the names of functions.
 	writes := func(name, key string) (r probe.Rendering, changed string, err error) {
 		r, err = s.Fitted(sample.Talk(sample.User, sample.CallTurnOf(chat.CallOf("callid001", name,
-			ordered.ObjectOf(ordered.MemberOf(key, ordered.Str("CITYNEEDLE")))))), true, false)
+			ordered.Pairs(key, "CITYNEEDLE")))), true, false)
 		return r, strings.Join(r.Lacks(name, key), " and "), err
 	}
 	if _, changed, err := writes("get_rain", "town"); err != nil || changed != "" {

@@ -59,7 +59,7 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // a later question: each brings the next number.
 func checkParts(s *probe.Subject, find probe.Finder) {
 	for _, kind := range [...]string{"image", "video"} {
-		part := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)))
+		part := ordered.Pairs("type", kind)
 		ask := func(parts ...ordered.Value) ordered.Value {
 			parts = append(parts, chat.TextPart(ordered.Str("USERNEEDLE")))
 			return sample.User.With("content", ordered.ArrayOf(parts...))

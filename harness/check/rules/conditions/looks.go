@@ -53,11 +53,9 @@ var spotOf = [spots]spot{
 
 // talkOf is the conversation with texts in its spots.
 func talkOf(texts [spots]string) chat.Request {
-	schema := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
-		ordered.MemberOf("properties", ordered.ObjectOf(ordered.MemberOf(texts[ofKey],
-			ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")))))))
-	call := chat.CallOf(texts[ofID], texts[ofTool], ordered.ObjectOf(
-		ordered.MemberOf(texts[ofKey], ordered.Str(texts[ofArgument]))))
+	schema := ordered.Pairs("type", "object", "properties", ordered.Pairs(
+		texts[ofKey], ordered.Pairs("type", "string")))
+	call := chat.CallOf(texts[ofID], texts[ofTool], ordered.Pairs(texts[ofKey], texts[ofArgument]))
 	return chat.Request{
 		Messages: sample.Talk(chat.System(texts[ofSystem]), chat.User(texts[ofQuestion]),
 			sample.AnswerOf(texts[ofAnswer]).With("reasoning_content",

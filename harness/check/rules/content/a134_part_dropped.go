@@ -33,7 +33,7 @@ var PartDropped = &probe.Rule{
 // checkResult compares a tool's result with a picture and without, where a question with one is
 // written.
 func checkResult(s *probe.Subject, find probe.Finder) {
-	picture := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("image")))
+	picture := ordered.Pairs("type", "image")
 	said := func(m ordered.Value, more ...ordered.Value) ordered.Value {
 		return m.With("content", ordered.ArrayOf(append([]ordered.Value{
 			chat.TextPart(m.At("content"))}, more...)...))
@@ -78,7 +78,7 @@ type marks struct {
 func (m marks) of(types ...string) (mark string, prompt probe.Rendering, ok bool) {
 	var parts []ordered.Value
 	for _, kind := range types {
-		parts = append(parts, partOf(kind, kind, ordered.ObjectOf(ordered.MemberOf("url", link))))
+		parts = append(parts, partOf(kind, kind, ordered.Pairs("url", link)))
 	}
 	return m.written(parts...)
 }
@@ -88,8 +88,7 @@ var link = ordered.Str("https://example.org/one")
 
 // partOf is a part of a type with one member.
 func partOf(kind, key string, value ordered.Value) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)),
-		ordered.MemberOf(key, value))
+	return ordered.Pairs("type", kind, key, value)
 }
 
 // written is [marks.of] for parts.
@@ -197,7 +196,7 @@ func (m marks) shapes(find probe.Finder, sort string) {
 		by   string
 		part ordered.Value
 	}{
-		{"vLLM, SGLang", ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(sort)))},
+		{"vLLM, SGLang", ordered.Pairs("type", sort)},
 		{"transformers", partOf(sort, sort, link)},
 		{"transformers", partOf(sort, "url", link)},
 		{"transformers", partOf(sort, "path", ordered.Str("one.bin"))},
@@ -218,7 +217,7 @@ func (m marks) shapes(find probe.Finder, sort string) {
 // everywhere looks for parts in each turn that may have some: one in a first question and two in a
 // second, and two in a result. All are written, and each after what is said before it.
 func (m marks) everywhere(find probe.Finder, kind, mark string) {
-	part := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)))
+	part := ordered.Pairs("type", kind)
 	say := func(message ordered.Value, parts ...ordered.Value) ordered.Value {
 		return message.With("content", ordered.ArrayOf(append(parts,
 			chat.TextPart(message.At("content")))...))

@@ -64,10 +64,8 @@ var entrances = []entrance{
 	})},
 	{"a tool's description", inTool(func(t *chat.Tool, text string) { t.Description = text })},
 	{"a parameter's description", inTool(func(t *chat.Tool, text string) {
-		t.Parameters = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
-			ordered.MemberOf("properties", ordered.ObjectOf(ordered.MemberOf("city",
-				ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")),
-					ordered.MemberOf("description", ordered.Str(text)))))))
+		t.Parameters = ordered.Pairs("type", "object", "properties", ordered.Pairs(
+			"city", ordered.Pairs("type", "string", "description", text)))
 	})},
 }
 

@@ -23,9 +23,8 @@ var ArgumentOrderChanged = &probe.Rule{
 }
 
 func checkOrder(s *probe.Subject, find probe.Finder) {
-	prompt, err := writes(s, ordered.ObjectOf(ordered.MemberOf("zz", ordered.Str("NEEDLEONE")),
-		ordered.MemberOf("mm", ordered.Str("NEEDLETWO")),
-		ordered.MemberOf("aa", ordered.Str("NEEDLETHREE"))))
+	prompt, err := writes(s, ordered.Pairs("zz", "NEEDLEONE", "mm", "NEEDLETWO",
+		"aa", "NEEDLETHREE"))
 	if !probe.Judged(find, err) {
 		return
 	}

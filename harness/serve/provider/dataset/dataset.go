@@ -228,8 +228,8 @@ func fixture(v ordered.Value) (Request, error) {
 		return r, errLeftOut
 	}
 	if thinking := v.At("thinking"); thinking.Kind() == ordered.Bool {
-		members = append(members, ordered.MemberOf("chat_template_kwargs",
-			ordered.ObjectOf(ordered.MemberOf("enable_thinking", thinking))))
+		members = append(members, ordered.MemberOf("chat_template_kwargs", ordered.Pairs(
+			"enable_thinking", thinking)))
 	}
 	r.Body = ordered.ObjectOf(members...)
 	if _, err := chat.ParseRequest(r.Body); err != nil {

@@ -112,8 +112,8 @@ func (g *Generator) Next() Request {
 		r.Body = r.Body.Without(extension)
 	}
 	if g.rng.IntN(2) == 0 {
-		r.Body = r.Body.With("chat_template_kwargs", ordered.ObjectOf(ordered.MemberOf(
-			"enable_thinking", ordered.Boolean(g.rng.IntN(2) == 0))))
+		r.Body = r.Body.With("chat_template_kwargs", ordered.Pairs(
+			"enable_thinking", g.rng.IntN(2) == 0))
 	}
 	r.Body = r.Body.With("temperature", ordered.Num("0.6")).With("max_tokens", ordered.Int(4096))
 	// only where the request leaves no doubt: models answer the others in either way

@@ -229,8 +229,8 @@ func (t *Template) wrong(c *engine.Template) string {
 		return err.Error()
 	}
 	ask := chat.User("How do I get there?")
-	request, err := chat.ParseRequest(ordered.ObjectOf(ordered.MemberOf("messages",
-		ordered.ArrayOf(ask)), ordered.MemberOf("tools", declared)))
+	request, err := chat.ParseRequest(ordered.Pairs("messages", ordered.ArrayOf(ask),
+		"tools", declared))
 	if err != nil {
 		return err.Error()
 	}

@@ -250,8 +250,7 @@ func and(conditions ...func(*Reply) bool) func(*Reply) bool {
 
 // message makes a message of chat completions.
 func message(content ordered.Value, calls ...ordered.Value) ordered.Value {
-	m := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")),
-		ordered.MemberOf("content", content))
+	m := ordered.Pairs("role", "assistant", "content", content)
 	if calls != nil {
 		m = m.With("tool_calls", ordered.ArrayOf(calls...))
 	}

@@ -109,18 +109,13 @@ func Handler(t *engine.Template, o Options) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, http.StatusOK,
-			ordered.ObjectOf(ordered.MemberOf("object", ordered.Str("list")),
-				ordered.MemberOf("data", ordered.ArrayOf(ordered.ObjectOf(
-					ordered.MemberOf("id", ordered.Str(Model)),
-					ordered.MemberOf("object", ordered.Str("model")))))))
+		send(w, http.StatusOK, ordered.Pairs("object", "list",
+			"data", ordered.ArrayOf(ordered.Pairs("id", Model, "object", "model"))))
 	})
 	if o.Source != "" {
 		mux.HandleFunc("GET /props", func(w http.ResponseWriter, _ *http.Request) {
-			send(w, http.StatusOK,
-				ordered.ObjectOf(ordered.MemberOf("chat_template", ordered.Str(o.Source)),
-					ordered.MemberOf("bos_token", ordered.Str(subject.BOS)),
-					ordered.MemberOf("eos_token", ordered.Str(subject.EOS))))
+			send(w, http.StatusOK, ordered.Pairs("chat_template", o.Source,
+				"bos_token", subject.BOS, "eos_token", subject.EOS))
 		})
 	}
 	mux.HandleFunc("POST /apply-template", s.render)
@@ -194,8 +189,7 @@ func (s *server) render(w http.ResponseWriter, q *http.Request) {
 		refuse(w, wire.ChatCompletions, err)
 		return
 	}
-	send(w, http.StatusOK,
-		ordered.ObjectOf(ordered.MemberOf("prompt", ordered.Str(plan.Prompt.Text))))
+	send(w, http.StatusOK, ordered.Pairs("prompt", plan.Prompt.Text))
 }
 
 // complete gives the text that was written for a prompt.
@@ -214,14 +208,9 @@ func (s *server) complete(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	u := usage(body.Prompt, output)
-	send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("object",
-		ordered.Str("text_completion")),
-		ordered.MemberOf("usage", ordered.ObjectOf(
-			ordered.MemberOf("prompt_tokens", ordered.Int(u.Prompt)),
-			ordered.MemberOf("completion_tokens", ordered.Int(u.Completion)))),
-		ordered.MemberOf("choices",
-			ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(0)),
-				ordered.MemberOf("text", ordered.Str(output)))))))
+	send(w, http.StatusOK, ordered.Pairs("object", "text_completion",
+		"usage", ordered.Pairs("prompt_tokens", u.Prompt, "completion_tokens", u.Completion),
+		"choices", ordered.ArrayOf(ordered.Pairs("index", 0, "text", output))))
 }
 
 // count counts the tokens of a request of the Messages.
@@ -403,7 +392,7 @@ func (s *server) raw(v ordered.Value, output string) ordered.Value {
 	if !s.o.Raw {
 		return v
 	}
-	return v.With("__verbose", ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(output))))
+	return v.With("__verbose", ordered.Pairs("content", output))
 }
 
 // output is the model's output.

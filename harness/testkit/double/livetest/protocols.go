@@ -156,9 +156,8 @@ func ofCompletions(add adder) {
 		on := r.Request.At("chat_template_kwargs", "enable_thinking")
 		return !r.Stream && hello(r) && on.Kind() == ordered.Bool && !on.Bool()
 	}, body(choice(func(c ordered.Value) ordered.Value {
-		return c.With("message", ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")),
-			ordered.MemberOf("reasoning_content", c.At("message", "content")),
-			ordered.MemberOf("content", null)))
+		return c.With("message", ordered.Pairs("role", "assistant",
+			"reasoning_content", c.At("message", "content"), "content", null))
 	}))))
 	add("S035", "a custom tool is called as a function", where(inPieces, body(call("message",
 		func(c ordered.Value) ordered.Value {
@@ -166,9 +165,8 @@ func ofCompletions(add adder) {
 				return c
 			}
 			return c.Without("custom").With("type", ordered.Str("function")).With("function",
-				ordered.ObjectOf(ordered.MemberOf("name", c.At("custom", "name")),
-					ordered.MemberOf("arguments", ordered.Str(ordered.ObjectOf(
-						ordered.MemberOf("input", c.At("custom", "input"))).String()))))
+				ordered.Pairs("name", c.At("custom", "name"),
+					"arguments", ordered.Pairs("input", c.At("custom", "input")).String()))
 		}))))
 }
 
@@ -284,8 +282,7 @@ func ofResponses(add adder) {
 				return item
 			}
 			return item.Without("input").With("type", ordered.Str("function_call")).
-				With("arguments", ordered.Str(ordered.ObjectOf(
-					ordered.MemberOf("input", item.At("input"))).String()))
+				With("arguments", ordered.Str(ordered.Pairs("input", item.At("input")).String()))
 		})))
 }
 

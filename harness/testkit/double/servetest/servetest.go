@@ -110,7 +110,7 @@ func (u *Upstream) tokenize(w http.ResponseWriter, r *http.Request) {
 	for i := range list {
 		list[i] = ordered.Int(i)
 	}
-	send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("tokens", ordered.ArrayOf(list...))))
+	send(w, http.StatusOK, ordered.Pairs("tokens", list))
 }
 
 // cut cuts a text into tokens.

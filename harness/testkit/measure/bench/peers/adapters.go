@@ -87,8 +87,7 @@ func (p *adapter) request(in *bench.Inputs, work string) (engines.Request, error
 		return engines.Request{Op: "judge", Language: p.language, Grammar: text}, err
 	}
 	asked := standard.ToolRequest()
-	body := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(asked.Messages...)),
-		ordered.MemberOf("tools", asked.ToolsValue()))
+	body := ordered.Pairs("messages", asked.Messages, "tools", asked.ToolsValue())
 	r := engines.Request{Op: "parse", Request: json.RawMessage(body.String()), Reason: "stop",
 		Parser: &engines.Parser{Tool: p.parser}, Output: textOf(rest)}
 	if r.Output == "" {
