@@ -21,11 +21,9 @@ func (d *deriver) declare() {
 	case "bare":
 		d.tools = []ordered.Value{d.tool(), d.tool()}
 	case "no parameters":
-		d.tools = []ordered.Value{d.tool(ordered.MemberOf("description", text(d.Remark())))}
+		d.tools = []ordered.Value{d.tool("description", d.Remark())}
 	case "no properties":
-		d.tools = []ordered.Value{d.tool(ordered.MemberOf("description", text(d.Remark())),
-			ordered.MemberOf("parameters", ordered.Pairs("type", "object",
-				"properties", ordered.ObjectOf())))}
+		d.tools = []ordered.Value{d.tool("description", d.Remark(), "parameters", parameters(nil))}
 	case "strict":
 		strict := d.someTools(1)[0]
 		d.tools = []ordered.Value{strict.With("function", strict.At("function").
@@ -36,39 +34,36 @@ func (d *deriver) declare() {
 	}
 }
 
-// tool declares a function.
-func (d *deriver) tool(more ...ordered.Member) ordered.Value {
-	return ordered.Pairs("type", "function", "function", ordered.ObjectOf(append(
-		[]ordered.Member{ordered.MemberOf("name", text(d.Function()))}, more...)...))
+// tool declares a function, with more fields as [ordered.Pairs] takes them.
+func (d *deriver) tool(more ...any) ordered.Value {
+	return ordered.Pairs("type", "function",
+		"function", ordered.Pairs(append([]any{"name", d.Function()}, more...)...))
 }
 
-// parameters is the schema of a function's parameters.
-func parameters(required []string, properties ...ordered.Member) ordered.Value {
-	members := []ordered.Member{ordered.MemberOf("type", text("object")),
-		ordered.MemberOf("properties", ordered.ObjectOf(properties...))}
+// parameters is the schema of a function's parameters, whose names and schemas take turns.
+func parameters(required []string, properties ...any) ordered.Value {
+	v := ordered.Pairs("type", "object", "properties", ordered.Pairs(properties...))
 	if required != nil {
-		members = append(members, ordered.MemberOf("required", ordered.ListOf(required, text)))
+		v = v.With("required", ordered.ListOf(required, text))
 	}
-	return ordered.ObjectOf(members...)
+	return v
 }
 
 // typed is the schema of a parameter.
-func (d *deriver) typed(kind string, more ...ordered.Member) ordered.Value {
-	return ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("type", text(kind)),
-		ordered.MemberOf("description", text(d.Remark()))}, more...)...)
+func (d *deriver) typed(kind string, more ...any) ordered.Value {
+	return ordered.Pairs(append([]any{"type", kind, "description", d.Remark()}, more...)...)
 }
+
+// choices draws the two values of an enum.
+func (d *deriver) choices() ordered.Value { return list(text(d.Word()), text(d.Word())) }
 
 func (d *deriver) someTools(n int) []ordered.Value {
 	tools := make([]ordered.Value, n)
 	for i := range tools {
 		first, second, third := d.Parameter(), d.Parameter(), d.Parameter()
-		tools[i] = d.tool(ordered.MemberOf("description", text(d.Remark())),
-			ordered.MemberOf("parameters", parameters([]string{first},
-				ordered.MemberOf(first, d.typed("string")),
-				ordered.MemberOf(second,
-					d.typed("string", ordered.MemberOf("enum",
-						list(text(d.Word()), text(d.Word()))))),
-				ordered.MemberOf(third, d.typed("integer")))))
+		tools[i] = d.tool("description", d.Remark(), "parameters", parameters([]string{first},
+			first, d.typed("string"), second, d.typed("string", "enum", d.choices()),
+			third, d.typed("integer")))
 	}
 	return tools
 }
@@ -76,56 +71,41 @@ func (d *deriver) someTools(n int) []ordered.Value {
 // everyType declares a function whose parameters have every type that clients declare, and every
 // keyword that templates heed.
 func (d *deriver) everyType() ordered.Value {
-	choices := func() ordered.Value { return list(text(d.Word()), text(d.Word())) }
 	nested := func() ordered.Value {
 		a, b := d.Parameter(), d.Parameter()
-		return parameters([]string{a}, ordered.MemberOf(a, d.typed("string")),
-			ordered.MemberOf(b, d.typed("number")))
+		return parameters([]string{a}, a, d.typed("string"), b, d.typed("number"))
 	}
-	of := func(key string, options ...ordered.Value) ordered.Value {
-		return ordered.Pairs(key, list(options...), "description", d.Remark())
+	described := func(key string, v ordered.Value) ordered.Value {
+		return ordered.Pairs(key, v, "description", d.Remark())
 	}
-	plain := func(kind string) ordered.Value {
-		return ordered.Pairs("type", kind)
+	plain := func(kind string) ordered.Value { return ordered.Pairs("type", kind) }
+	first := d.Parameter()
+	properties := []any{first, d.typed("string")}
+	add := func(name string, schema ordered.Value) {
+		properties = append(properties, name, schema)
 	}
-	name := d.Parameter()
-	properties := []ordered.Member{
-		ordered.MemberOf(name, d.typed("string")),
-		ordered.MemberOf(d.Parameter(),
-			d.typed("integer", ordered.MemberOf("minimum", ordered.Int(1)),
-				ordered.MemberOf("maximum", ordered.Int(9)),
-				ordered.MemberOf("default", ordered.Int(3)))),
-		ordered.MemberOf(d.Parameter(),
-			d.typed("number", ordered.MemberOf("format", text("float")))),
-		ordered.MemberOf(d.Parameter(),
-			d.typed("boolean", ordered.MemberOf("default", ordered.Boolean(true)))),
-		ordered.MemberOf(d.Parameter(), d.typed("array", ordered.MemberOf("items", ordered.Pairs(
-			"type", "string", "description", d.Remark())))),
-		ordered.MemberOf(d.Parameter(), d.typed("array", ordered.MemberOf("items", nested()))),
-		ordered.MemberOf(d.Parameter(), ordered.ObjectOf(append(nested().Members(),
-			ordered.MemberOf("description", text(d.Remark())))...)),
-		ordered.MemberOf(d.Parameter(), d.typed("string", ordered.MemberOf("enum", choices()),
-			ordered.MemberOf("default", text(d.Word())))),
-		ordered.MemberOf(d.Parameter(),
-			d.typed("string", ordered.MemberOf("nullable", ordered.Boolean(true)))),
-		ordered.MemberOf(d.Parameter(), ordered.Pairs("type", list(text("string"), text("null")),
-			"description", d.Remark())),
-		ordered.MemberOf(d.Parameter(),
-			of("anyOf", plain("string"), plain("integer"), plain("null"))),
-		ordered.MemberOf(d.Parameter(), of("oneOf", plain("boolean"), nested())),
-		ordered.MemberOf(d.Parameter(), of("allOf", plain("string"))),
-		ordered.MemberOf(d.Parameter(), ordered.Pairs("const", d.Word())),
-		ordered.MemberOf(d.Parameter(), ordered.Pairs("$ref", "#/$defs/"+d.Word())),
-		ordered.MemberOf(d.Parameter(), plain("object")),
-		ordered.MemberOf(d.Parameter(), plain("array")),
-		ordered.MemberOf(d.Parameter(), plain("string")),
-		ordered.MemberOf(d.Parameter(), ordered.Pairs("type", "object",
-			"additionalProperties", plain("string"))),
-	}
-	schema := parameters([]string{name, properties[1].Key}, properties...).
+	second := d.Parameter()
+	add(second, d.typed("integer", "minimum", 1, "maximum", 9, "default", 3))
+	add(d.Parameter(), d.typed("number", "format", "float"))
+	add(d.Parameter(), d.typed("boolean", "default", true))
+	add(d.Parameter(), d.typed("array", "items", described("type", text("string"))))
+	add(d.Parameter(), d.typed("array", "items", nested()))
+	add(d.Parameter(), nested().With("description", text(d.Remark())))
+	add(d.Parameter(), d.typed("string", "enum", d.choices(), "default", d.Word()))
+	add(d.Parameter(), d.typed("string", "nullable", true))
+	add(d.Parameter(), described("type", list(text("string"), text("null"))))
+	add(d.Parameter(), described("anyOf", list(plain("string"), plain("integer"), plain("null"))))
+	add(d.Parameter(), described("oneOf", list(plain("boolean"), nested())))
+	add(d.Parameter(), described("allOf", list(plain("string"))))
+	add(d.Parameter(), ordered.Pairs("const", d.Word()))
+	add(d.Parameter(), ordered.Pairs("$ref", "#/$defs/"+d.Word()))
+	add(d.Parameter(), plain("object"))
+	add(d.Parameter(), plain("array"))
+	add(d.Parameter(), plain("string"))
+	add(d.Parameter(), ordered.Pairs("type", "object", "additionalProperties", plain("string")))
+	schema := parameters([]string{first, second}, properties...).
 		With("additionalProperties", ordered.Boolean(false))
-	return d.tool(ordered.MemberOf("description", text(d.Remark())),
-		ordered.MemberOf("parameters", schema), ordered.MemberOf("return", d.typed("string")))
+	return d.tool("description", d.Remark(), "parameters", schema, "return", d.typed("string"))
 }
 
 // edge is a conversation with forms that the grammar lacks.
@@ -148,9 +128,7 @@ func edges(seed uint64, avoid ...string) []edge {
 	}
 	described := func() ordered.Member { return ordered.MemberOf("description", text(d.Remark())) }
 	nullable := ordered.MemberOf("nullable", ordered.Boolean(true))
-	choices := func() ordered.Member {
-		return ordered.MemberOf("enum", list(text(d.Word()), text(d.Word())))
-	}
+	choices := func() ordered.Member { return ordered.MemberOf("enum", d.choices()) }
 	properties := func(required bool, all ...ordered.Value) []ordered.Member {
 		var named []ordered.Member
 		var first []ordered.Value
@@ -222,8 +200,7 @@ func edges(seed uint64, avoid ...string) []edge {
 	for _, parameters := range [][]ordered.Value{plain, with(described()), with(nullable),
 		lists(), lists(nullable, described()), defaults, unions, nestings} {
 		schema := object(properties(true, parameters...)...)
-		tool := d.tool(ordered.MemberOf("description", text(d.Remark())),
-			ordered.MemberOf("parameters", schema))
+		tool := d.tool("description", d.Remark(), "parameters", schema)
 		message := ordered.Pairs("role", "user", "content", d.Question())
 		for _, flatten := range []bool{false, true} {
 			at, tools := "tools[0].function.parameters", list(tool)
