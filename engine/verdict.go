@@ -101,8 +101,7 @@ type proofs struct {
 
 // prove verifies the template.
 func (t *Template) prove() proofs {
-	p := proofs{report: verify.Verify(t.chat, t.caps, t.Analysis(),
-		t.plans.generator(t, false))}
+	p := proofs{report: verify.Verify(t.chat, t.caps, t.Analysis(), t.plans.generator(t, false))}
 	exhausted := t.Exhausted()
 	unproven := func(calls bool) error {
 		if exhausted != nil {

@@ -36,8 +36,7 @@ func (k *checking) identify() error {
 	if err != nil {
 		return err
 	}
-	k.program = []any{version(), runtime.Version(), program, info.Size(),
-		info.ModTime().UnixNano()}
+	k.program = []any{version(), runtime.Version(), program, info.Size(), info.ModTime().UnixNano()}
 	return nil
 }
 

@@ -255,8 +255,7 @@ func (p *enginesPick) run(c *call) error {
 			failed = failed || len(report.Faults) > 0
 		} else if _, listed := known[filepath.Base(src.Name)]; listed != report.Misled() {
 			failed = true
-			fmt.Fprintf(c.stderr, "%s: not as %s has it\n", src.Name,
-				strings.Join(p.known, ", "))
+			fmt.Fprintf(c.stderr, "%s: not as %s has it\n", src.Name, strings.Join(p.known, ", "))
 		}
 		switch {
 		case p.json && err == nil:

@@ -88,8 +88,7 @@ func (i *inspection) onHub(c *call) error {
 		_, err = io.WriteString(c.stdout, m.Keys)
 		return err
 	}
-	v := m.Value().With("file", ordered.Str(m.File)).
-		With("repository", ordered.Str(m.Repo.ID)).
+	v := m.Value().With("file", ordered.Str(m.File)).With("repository", ordered.Str(m.Repo.ID)).
 		With("commit", ordered.Str(m.Repo.Commit)).
 		With("bytes_read", ordered.Int(int(m.Bytes)))
 	return i.print(c, m.Model,

@@ -152,8 +152,7 @@ func (r *liveRun) run(c *call) error {
 		return llama.ErrNotBuilt
 	}
 	if r.log {
-		llama.SetLog(func(level llama.LogLevel,
-			line string) {
+		llama.SetLog(func(level llama.LogLevel, line string) {
 			fmt.Fprintf(c.stderr, "llama.cpp %s: %s\n", level, line)
 		})
 	}
@@ -172,8 +171,7 @@ func (r *liveRun) run(c *call) error {
 	if r.record != "" {
 		fmt.Fprintf(c.stderr, "%d cases recorded in %s\n", r.cases.Load(), r.record)
 	}
-	err = r.output.write(c,
-		&report.Report{Command: "live", Version: version(), Results: r.results})
+	err = r.output.write(c, &report.Report{Command: "live", Version: version(), Results: r.results})
 	if unread > 0 && (err == nil || errors.Is(err, errFailed)) {
 		return fmt.Errorf("%w: %d models could not be read; run it again", errUnread, unread)
 	}
@@ -342,8 +340,7 @@ func (r *liveRun) load(ctx context.Context, c *call, path,
 		Device: r.device(), Sampling: r.sampling.of(), Date: r.date}
 	if c.showsStatus() && !r.tiny {
 		o.Progress = func(done float64) {
-			c.status(fmt.Sprintf("loading %s: %.0f%%", name,
-				100*done))
+			c.status(fmt.Sprintf("loading %s: %.0f%%", name, 100*done))
 		}
 	}
 	m, err := llama.Load(ctx, path, o)

@@ -158,8 +158,7 @@ func (h *heeding) Read(p []byte) (int, error) {
 
 // interrupted reports whether the command was interrupted, where err is how it ended.
 func (c *call) interrupted(err error) bool {
-	return errors.Is(err, errInterrupted) ||
-		c.ctx != nil && context.Cause(c.ctx) == errInterrupted
+	return errors.Is(err, errInterrupted) || c.ctx != nil && context.Cause(c.ctx) == errInterrupted
 }
 
 func main() {

@@ -66,8 +66,7 @@ func (p *pull) run(c *call) error {
 		Progress: show,
 		Warn: func(text string) {
 			end()
-			fmt.Fprintf(c.stderr, "assay pull: warning: %s\n",
-				text)
+			fmt.Fprintf(c.stderr, "assay pull: warning: %s\n", text)
 		},
 		Lock: lock,
 	})

@@ -110,8 +110,7 @@ func (l *listing) print(c *call, found *templates.Survey, head string,
 
 // text prints a survey and the faults of the model.
 func (l *listing) text(c *call, found *templates.Survey, head string) error {
-	if err := c.printLines(head + found.String()); err != nil ||
-		len(found.Findings) == 0 {
+	if err := c.printLines(head + found.String()); err != nil || len(found.Findings) == 0 {
 		return err
 	}
 	if out, ok := c.stdout.(*visible.Writer); ok {

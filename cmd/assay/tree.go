@@ -126,8 +126,7 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 		for _, names := range child.apart {
 			cmd.MarkFlagsMutuallyExclusive(names...)
 		}
-		cmd.PreRunE = func(cmd *cobra.Command,
-			_ []string) error {
+		cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 			return cmp.Or(emptied(cmd.Flags()), excluded(cmd.Flags(), child.apart))
 		}
 		flags.category("Help")

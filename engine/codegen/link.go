@@ -157,8 +157,7 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 		out.Spellings[i] = SpellingInfo{c.idPlace(), c.ids(), c.Body.Codec.Nested}
 	}
 	for i, tool := range r.list {
-		out.Tools = append(out.Tools,
-			Function{tool.Name, r.schemas[i], f.t.on(QuotedScalars)})
+		out.Tools = append(out.Tools, Function{tool.Name, r.schemas[i], f.t.on(QuotedScalars)})
 	}
 	w := &demand{request: r, parallel: o.Parallel}
 	out.Lazy, out.Triggers = w.triggers()

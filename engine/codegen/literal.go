@@ -226,8 +226,7 @@ func idOf(ids format.IDs, plain peg.ByteSet) peg.Pattern {
 }
 
 func word(set peg.ByteSet) peg.Pattern {
-	return peg.Rep{P: peg.Set{Set: set}, Min: 1,
-		Max: MaxName}
+	return peg.Rep{P: peg.Set{Set: set}, Min: 1, Max: MaxName}
 }
 
 // openFence matches the beginning of a Markdown fence around JSON.

@@ -383,8 +383,7 @@ func (c *callReader) behindName(inID []format.Part) peg.Pattern {
 // onlySpace reports whether parts are literals of nothing but white space.
 func onlySpace(parts []format.Part) bool {
 	return !slices.ContainsFunc(parts, func(p format.Part) bool {
-		return p.Kind != format.SlotLit ||
-			p.Text.Text != ""
+		return p.Kind != format.SlotLit || p.Text.Text != ""
 	})
 }
 

@@ -556,8 +556,7 @@ func (c *entryReader) valueStops(key string) (stops []peg.Stop) {
 				peg.Seq{peg.Space{}, c.ref(c.name("call goes on"), c.callGoesOn)}})
 		}
 		if open != "" && (c.tool == nil || !c.onlyKey(key)) {
-			ends = append(ends, ending{c.s.keyGap() + open,
-				peg.Seq{peg.Space{}, c.anotherKey()}})
+			ends = append(ends, ending{c.s.keyGap() + open, peg.Seq{peg.Space{}, c.anotherKey()}})
 		}
 	}
 	for _, end := range ends {

@@ -109,8 +109,7 @@ func (c *callWriter) another(name string, where surroundings) peg.Pattern {
 		return append(next, c.head(c.rest), peg.Ref{Name: name})
 	}
 	return append(next, c.head(func(t *tool) peg.Pattern {
-		return peg.Seq{c.rest(t),
-			c.section(where)}
+		return peg.Seq{c.rest(t), c.section(where)}
 	}))
 }
 

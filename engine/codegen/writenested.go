@@ -145,8 +145,7 @@ func (c *nestedWriter) key() peg.Pattern {
 		item, ok = strings.CutSuffix(item, c.tags.Mid)
 	}
 	if !ok || item == "" || strings.ContainsFunc(item, func(r rune) bool {
-		return r >= 0x80 ||
-			!nameBytes.Has(byte(r))
+		return r >= 0x80 || !nameBytes.Has(byte(r))
 	}) {
 		return word(nameBytes)
 	}

@@ -164,8 +164,7 @@ func (b *Builder) anyOf(ranges []Range) Element {
 // quoted matches a string, its inside made for each kind of quotes.
 func (l *lowering) quoted(inside func(c coder) Element) Element {
 	b := l.b
-	around := func(quote string,
-		c coder) Element {
+	around := func(quote string, c coder) Element {
 		return b.Seq(b.Lit(quote), inside(c), b.Lit(quote))
 	}
 	switch {
@@ -207,8 +206,7 @@ func (l *lowering) text(s *schema.Schema, bare bool) Element {
 		return l.bareText(s.MinLength, s.MaxLength)
 	}
 	if quote := l.codec.Quote; quote != "" {
-		return b.Seq(b.Lit(quote),
-			b.until([]string{quote}, s.MinLength, s.MaxLength), b.Lit(quote))
+		return b.Seq(b.Lit(quote), b.until([]string{quote}, s.MinLength, s.MaxLength), b.Lit(quote))
 	}
 	return l.quoted(func(c coder) Element { return b.Repeat(c.char(), s.MinLength, s.MaxLength) })
 }

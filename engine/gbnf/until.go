@@ -62,8 +62,7 @@ func (b *Builder) until(markers []string, lo, hi int) Element {
 			alts = make([]Alternate, 0, len(transitions)+1)
 			for _, t := range transitions {
 				if !ac.states[t.to].found {
-					alts = append(alts,
-						Alternate{b.Class(t.ranges, t.negated), visit(t.to, next)})
+					alts = append(alts, Alternate{b.Class(t.ranges, t.negated), visit(t.to, next)})
 				}
 			}
 		}

@@ -92,8 +92,7 @@ func (c *compiler) template(tree *syntax.Template) {
 			return true
 		},
 		Store: func(n *syntax.Name, param bool) {
-			c.hasStore = c.hasStore ||
-				n.Name == "loop" && !param
+			c.hasStore = c.hasStore || n.Name == "loop" && !param
 		},
 	}
 	w.Stmts(tree.Body)

@@ -38,8 +38,7 @@ type eval struct {
 func (e *eval) step(n int) {
 	if e.steps -= int64(n); e.steps < 0 || n < 0 {
 		e.steps = -1
-		e.spent("needs more steps than allowed; it may be looping",
-			"need more steps than allowed")
+		e.spent("needs more steps than allowed; it may be looping", "need more steps than allowed")
 	}
 }
 

@@ -473,8 +473,7 @@ func (a *args) pushNamed(f *frame, pos syntax.Pos) {
 	if a.star != nil {
 		v := a.star.eval(f)
 		if f.at(pos); !isIterable(e, v) {
-			panic(errf(TypeError, "Value after * must be "+
-				"an iterable, not %s", typeName(v)))
+			panic(errf(TypeError, "Value after * must be an iterable, not %s", typeName(v)))
 		}
 		for item := range e.each(v) {
 			rt.args = append(rt.args, item)
@@ -488,8 +487,7 @@ func (a *args) pushNamed(f *frame, pos syntax.Pos) {
 		case Undefined:
 			panic(undefinedError(v))
 		default:
-			panic(errf(TypeError, "argument after ** must be a "+
-				"mapping, not %s", typeName(v)))
+			panic(errf(TypeError, "argument after ** must be a mapping, not %s", typeName(v)))
 		}
 		for _, entry := range v.dict().all() {
 			if !entry.key.isString() {
@@ -575,8 +573,7 @@ func (x *filterExpr) eval(f *frame) Value {
 }
 
 // apply calls a filter or test.
-func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string,
-	pos syntax.Pos) Value {
+func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string, pos syntax.Pos) Value {
 	rt := f.rt
 	v := operand.eval(f)
 	argBase, kwBase := len(rt.args), len(rt.kwargs)

@@ -128,8 +128,7 @@ func filterDictsort(c *call) Value {
 	case by.isString() && by.text() == "value":
 		place = 1
 	default:
-		panic(errf(FilterArgumentError, "You can only sort by either "+
-			"\"key\" or \"value\""))
+		panic(errf(FilterArgumentError, "You can only sort by either \"key\" or \"value\""))
 	}
 	needs(c.recv, c.recv.kind == Dict, "items")
 	sensitive := c.flag(0, false)
@@ -323,8 +322,7 @@ func prepareMap(e *eval, args []Value, kwargs []kwarg) func(Value) Value {
 			panic(errf(FilterArgumentError, "map requires a filter argument"))
 		}
 		if unexpected != "" {
-			panic(errf(FilterArgumentError, "Unexpected keyword argument %s",
-				pyQuote(unexpected)))
+			panic(errf(FilterArgumentError, "Unexpected keyword argument %s", pyQuote(unexpected)))
 		}
 		return newGetter(e, attribute, def, false).get
 	}

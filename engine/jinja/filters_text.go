@@ -90,8 +90,7 @@ func filterIndent(c *call) Value {
 		if defined(v); v.kind == List {
 			panic(errf(AttributeError, "'list' object has no attribute 'splitlines'"))
 		}
-		panic(errf(TypeError, "unsupported operand type(s) for "+
-			"+=: '%s' and 'str'", typeName(v)))
+		panic(errf(TypeError, "unsupported operand type(s) for +=: '%s' and 'str'", typeName(v)))
 	}
 	first := c.flag(1, false)
 	blank := c.flag(2, false)
@@ -186,8 +185,7 @@ func filterTruncate(c *call) Value {
 	}
 	tail := length(e, end)
 	if !order(e, ">=", size, intValue(tail)) {
-		panic(errf(AssertionError, "expected length >= %d, got %s", tail,
-			reprText(e, size)))
+		panic(errf(AssertionError, "expected length >= %d, got %s", tail, reprText(e, size)))
 	}
 	if !order(e, ">=", leeway, intValue(0)) {
 		panic(errf(AssertionError, "expected leeway >= 0, got %s", reprText(e, leeway)))
@@ -200,8 +198,7 @@ func filterTruncate(c *call) Value {
 	head := getslice(e, v, Value{}, cut, Value{})
 	if !kill {
 		if !head.isString() {
-			panic(errf(AttributeError, "'%s' object has no attribute 'rsplit'",
-				typeName(head)))
+			panic(errf(AttributeError, "'%s' object has no attribute 'rsplit'", typeName(head)))
 		}
 		if i := strings.LastIndexByte(head.text(), ' '); i >= 0 {
 			head = head.substr(0, i)
@@ -380,8 +377,7 @@ func filterURLize(c *call) Value {
 
 // linkWord writes a word, as a link if it is an address. Unless limit is None, it is the number of
 // characters after which the address that is shown is cut.
-func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
-	schemes []string) {
+func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value, schemes []string) {
 	head := headPattern.FindString(word)
 	middle := word[len(head):]
 	tail := tailPattern.FindString(middle)
@@ -532,8 +528,7 @@ func (w *wrapper) chunks() []chunk {
 	}
 	letter := func(r rune) bool { return r >= 0 && isWord(r) && !isDecimal(r) }
 	punct := func(r rune) bool {
-		return r >= 0 &&
-			(isWord(r) || strings.ContainsRune("!\"'&.,?", r))
+		return r >= 0 && (isWord(r) || strings.ContainsRune("!\"'&.,?", r))
 	}
 	dashes := func(i int) int { // the end of a run of two or more hyphens before a word, or i
 		j := i

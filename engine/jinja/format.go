@@ -886,8 +886,7 @@ func (p *percent) integer(kind byte, v Value) Value {
 	case v.isInteger() && !(hex && p.markup):
 		return v
 	case hex:
-		panic(errf(TypeError, "%%%c format: an integer is "+
-			"required, not %s", kind, typeName(v)))
+		panic(errf(TypeError, "%%%c format: an integer is required, not %s", kind, typeName(v)))
 	case v.kind == Float:
 		return truncate(v.float())
 	case v.kind == Undefined:
@@ -895,8 +894,7 @@ func (p *percent) integer(kind byte, v Value) Value {
 	case p.markup && v.isString():
 		return parseInt(v.text(), 10)
 	}
-	panic(errf(TypeError, "%%%c format: a real number is "+
-		"required, not %s", kind, typeName(v)))
+	panic(errf(TypeError, "%%%c format: a real number is required, not %s", kind, typeName(v)))
 }
 
 // truncate is Python's int(f).

@@ -203,8 +203,7 @@ func lipsum(c *call) Value {
 	var paragraphs []string
 	for range n {
 		if low >= high {
-			panic(errf(ValueError, "empty range for "+
-				"randrange() (%d, %d, %d)", low, high, high-low))
+			panic(errf(ValueError, "empty range for randrange() (%d, %d, %d)", low, high, high-low))
 		}
 		count := low + c.rand.IntN(high-low)
 		c.chargeProduct(max(count, 1), 16)

@@ -256,8 +256,7 @@ func (f *frame) write(v Value, esc escaping, pos syntax.Pos) {
 func (f *frame) writeText(v Value, pos syntax.Pos) {
 	if !v.isString() {
 		f.at(pos)
-		panic(errf(TypeError, "sequence item 0: expected str "+
-			"instance, %s found", typeName(v)))
+		panic(errf(TypeError, "sequence item 0: expected str instance, %s found", typeName(v)))
 	}
 	f.write(v, escapeOff, pos)
 }
@@ -502,8 +501,7 @@ func (t tupleTarget) assign(f *frame, v Value) {
 	}
 	f.at(t.pos)
 	if _, ok := it.next(e); ok {
-		panic(errf(ValueError, "too many values to "+
-			"unpack (expected %d)", len(t.parts)))
+		panic(errf(ValueError, "too many values to unpack (expected %d)", len(t.parts)))
 	}
 }
 
@@ -626,8 +624,7 @@ func (s *loadStmt) exec(f *frame) jump {
 			if s.ignore {
 				return noJump
 			}
-			panic(errf("TemplatesNotFound", "Tried to select from an empty "+
-				"list of templates"))
+			panic(errf("TemplatesNotFound", "Tried to select from an empty list of templates"))
 		}
 	}
 	f.at(s.pos)
@@ -677,8 +674,7 @@ func (s *blockStmt) exec(f *frame) jump {
 	rt := f.rt
 	f.at(s.pos)
 	if s.required {
-		panic(errf(TemplateRuntimeError, "Required block %s not found",
-			pyQuote(s.proto.name)))
+		panic(errf(TemplateRuntimeError, "Required block %s not found", pyQuote(s.proto.name)))
 	}
 	if outer := rt.ctx; len(s.locals) > 0 {
 		defer func() { rt.ctx = outer }() // also where an error leaves the block

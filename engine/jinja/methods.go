@@ -168,8 +168,7 @@ func countItems(c *call, items []Value) Value {
 func indexOfItem(c *call, items []Value) Value {
 	for _, v := range c.args[1:3] {
 		if v.isNone() {
-			panic(errf(TypeError, "slice indices must be integers or have "+
-				"an __index__ method"))
+			panic(errf(TypeError, "slice indices must be integers or have an __index__ method"))
 		}
 	}
 	from, to, _ := sliceBounds(c.args[1], c.args[2], Value{}, len(items))

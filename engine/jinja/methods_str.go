@@ -33,8 +33,7 @@ func changedText(f func(string) string) func(c *call) Value {
 // everyRune is a predicate that holds for a non-empty text all of whose code points are ok.
 func everyRune(ok func(rune) bool) func(c *call) Value {
 	return func(c *call) Value {
-		return boolValue(c.recv.num > 0 &&
-			allRunes(c.recv.text(), ok))
+		return boolValue(c.recv.num > 0 && allRunes(c.recv.text(), ok))
 	}
 }
 
@@ -655,20 +654,17 @@ func makeTranslation(c *call) Value {
 	}
 	if !c.given(1) {
 		if c.args[0].kind != Dict {
-			panic(errf(TypeError, "if you give only one argument to maketrans "+
-				"it must be a dict"))
+			panic(errf(TypeError, "if you give only one argument to maketrans it must be a dict"))
 		}
 		for _, e := range c.args[0].dict().all() {
 			key := e.key
 			if key.isString() {
 				if runeCount(key.text()) != 1 {
-					panic(errf(ValueError, "string keys in translate table "+
-						"must be of length 1"))
+					panic(errf(ValueError, "string keys in translate table must be of length 1"))
 				}
 				key = code(key.text())
 			} else if key.kind != Int && key.kind != Bool {
-				panic(errf(TypeError, "keys in translate table must be "+
-					"strings or integers"))
+				panic(errf(TypeError, "keys in translate table must be strings or integers"))
 			}
 			out.set(c.eval, key, e.value)
 		}

@@ -52,8 +52,7 @@ func add(e *eval, a, b Value) Value {
 	if !a.isNumber() || !b.isNumber() {
 		defined(a, b)
 		if a.isString() {
-			panic(errf(TypeError, "can only concatenate str "+
-				"(not \"%s\") to str", typeName(b)))
+			panic(errf(TypeError, "can only concatenate str (not \"%s\") to str", typeName(b)))
 		}
 		if a.isSeq() {
 			panic(errf(TypeError, "can only concatenate %s "+
@@ -92,8 +91,7 @@ func mul(e *eval, a, b Value) Value {
 		return repeat(e, b, a)
 	case a.isString() || a.isSeq():
 		defined(a, b)
-		panic(errf(TypeError, "can't multiply sequence by "+
-			"non-int of type '%s'", typeName(b)))
+		panic(errf(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(b)))
 	}
 	return arithmetic(e, "*", a, b)
 }
@@ -487,8 +485,7 @@ func toInt(v Value) int {
 // allowed, and any Unicode decimal digits.
 func parseInt(s string, base int) Value {
 	fail := func() Value {
-		panic(errf(ValueError, "invalid literal for int() "+
-			"with base %d: %s", base, quoteExcerpt(s)))
+		panic(errf(ValueError, "invalid literal for int() with base %d: %s", base, quoteExcerpt(s)))
 	}
 	if base != 0 && (base < 2 || base > 36) {
 		panic(errf(ValueError, "int() base must be >= 2 and <= 36, or 0"))

@@ -124,8 +124,7 @@ func (p *printer) dict(entries []entry, indent, allowance, level int) {
 	p.out.WriteByte('}')
 }
 
-func (p *printer) items(first string, items []Value, last string, indent, allowance,
-	level int) {
+func (p *printer) items(first string, items []Value, last string, indent, allowance, level int) {
 	p.out.WriteString(first)
 	indent++
 	for i, item := range items {

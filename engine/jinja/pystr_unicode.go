@@ -187,8 +187,7 @@ func upperCase(s string) string {
 	if isASCII(s) {
 		return strings.ToUpper(s)
 	}
-	return mapCase(s, func(dst []byte, _ string, _ int,
-		r rune) []byte {
+	return mapCase(s, func(dst []byte, _ string, _ int, r rune) []byte {
 		return appendUpper(dst, r)
 	})
 }
@@ -201,8 +200,7 @@ func lowerCase(s string) string {
 }
 
 func foldCase(s string) string {
-	return mapCase(s, func(dst []byte, _ string, _ int,
-		r rune) []byte {
+	return mapCase(s, func(dst []byte, _ string, _ int, r rune) []byte {
 		return appendFold(dst, r)
 	})
 }

@@ -188,8 +188,7 @@ func (m *memory) fieldOf(n *node) Field {
 		return Field{key: n.key, item: -1}
 	case list.parent == nil && n.index >= 0:
 		return Field{key: list.key, item: int32(n.index)}
-	case n.index < 0 && list.index >= 0 && list.parent.parent == nil &&
-		list.parent.key == messages:
+	case n.index < 0 && list.index >= 0 && list.parent.parent == nil && list.parent.key == messages:
 		return Field{key: n.key, item: int32(list.index), member: true}
 	}
 	return Field{key: m.path(n), item: -1}

@@ -81,12 +81,10 @@ func strftime(e *eval, t time.Time, format string) string {
 // padding.
 func directive(t time.Time, c byte) (text string, pad byte, digits int, ok bool) {
 	number := func(n, digits int) (string, byte, int, bool) {
-		return fmt.Sprint(n), '0', digits,
-			true
+		return fmt.Sprint(n), '0', digits, true
 	}
 	blank := func(n, digits int) (string, byte, int, bool) {
-		return fmt.Sprint(n), '_', digits,
-			true
+		return fmt.Sprint(n), '_', digits, true
 	}
 	plain := func(layout string) (string, byte, int, bool) { return t.Format(layout), '_', 0, true }
 	hour12 := (t.Hour()+11)%12 + 1

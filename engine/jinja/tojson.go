@@ -39,13 +39,11 @@ func filterJSON(c *call) Value {
 	if v := c.arg(2, noneValue()); !v.isNone() {
 		pair := collect(c.eval, v)
 		if len(pair) != 2 {
-			panic(errf(ValueError, "separators must be a pair "+
-				"(item_separator, key_separator)"))
+			panic(errf(ValueError, "separators must be a pair (item_separator, key_separator)"))
 		}
 		for i, part := range []*string{&j.comma, &j.colon} {
 			if !pair[i].isString() && !c.recv.isString() {
-				panic(errf(TypeError, "a separator "+
-					"must be str, not %s", typeName(pair[i])))
+				panic(errf(TypeError, "a separator must be str, not %s", typeName(pair[i])))
 			} else if pair[i].isString() {
 				*part = pair[i].text()
 			}

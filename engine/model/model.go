@@ -174,8 +174,7 @@ func inspect(ctx context.Context, name string, open opener, o engine.Options) (*
 
 // addParts adds the parameters of a model's other parts, and returns their faults.
 func addParts(info *gguf.Info, first string, tensors int, open opener) {
-	problem := func(format string,
-		args ...any) {
+	problem := func(format string, args ...any) {
 		info.Problems = append(info.Problems, fmt.Sprintf(format, args...))
 	}
 	for no := uint64(1); no < info.Split.Count; no++ {

@@ -97,8 +97,7 @@ func (c *compiler) gen(n *node, x context) (ended bool) {
 		if p.Text != "" {
 			at = c.texts.of(p.Text,
 				func() int {
-					c.p.Texts = append(c.p.Texts,
-						[]byte(p.Text))
+					c.p.Texts = append(c.p.Texts, []byte(p.Text))
 					return len(c.p.Texts) - 1
 				})
 		}

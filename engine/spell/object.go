@@ -14,8 +14,7 @@ func object(o *format.Object, sort bool, one call, n int) node {
 		args = sorted(args)
 	}
 	if o.NameIsKey {
-		return value{v: ordered.Pairs(one.name, args),
-			lenient: o.Quote == '\''}
+		return value{v: ordered.Pairs(one.name, args), lenient: o.Quote == '\''}
 	}
 	shape := nest(o.Fields, 0)
 	return value{

@@ -542,8 +542,7 @@ func (v *verifier) padded(s shape, turn string, got, want chat.Message) bool {
 	return want.Content != "" && strings.TrimRight(got.Content, format.Space) == want.Content &&
 		got.Reasoning == want.Reasoning && strings.HasSuffix(turn, got.Content) &&
 		v.writes(s, got, func(other string) bool {
-			return other != turn &&
-				strings.HasPrefix(other, turn)
+			return other != turn && strings.HasPrefix(other, turn)
 		})
 }
 

@@ -385,6 +385,5 @@ func orNull(s string) ordered.Value {
 
 // Model returns a model as OpenAI's API lists it. Created is in seconds since 1970.
 func Model(name string, created int64) ordered.Value {
-	return ordered.Pairs("id", name, "object", "model", "created", created,
-		"owned_by", "assay")
+	return ordered.Pairs("id", name, "object", "model", "created", created, "owned_by", "assay")
 }

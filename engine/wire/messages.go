@@ -477,8 +477,7 @@ func (w *messageWriter) Whole(e End) ordered.Value {
 		e.Usage)
 }
 
-func (w *messageWriter) message(content, reason, stop ordered.Value,
-	u chat.Usage) ordered.Value {
+func (w *messageWriter) message(content, reason, stop ordered.Value, u chat.Usage) ordered.Value {
 	return typed("message", text("id", "msg_"+w.a.ID), text("role", "assistant"),
 		text("model", w.a.Model), ordered.MemberOf("content", content),
 		ordered.MemberOf("stop_reason", reason),

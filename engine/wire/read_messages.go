@@ -105,8 +105,7 @@ func (r *messagesReader) Event(name string, v ordered.Value) {
 // between demands that no block is open.
 func (r *messagesReader) between(kind string) {
 	if r.open != nil {
-		r.a.fault(FaultOrder, kind+" comes before the last block has ended", "block %d",
-			r.blocks-1)
+		r.a.fault(FaultOrder, kind+" comes before the last block has ended", "block %d", r.blocks-1)
 		r.close()
 	}
 	if r.state == afterDelta && kind == "content_block_start" {

@@ -266,8 +266,7 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 			part("input_audio", "input_audio", ordered.Pairs("data", d.ID(),
 				"format", "wav")), says())
 	case "video":
-		v = list(ordered.Pairs("type", "video"),
-			part("video_url", "video_url", url()), says())
+		v = list(ordered.Pairs("type", "video"), part("video_url", "video_url", url()), says())
 	default:
 		panic("conversation: no form " + form)
 	}

@@ -55,8 +55,7 @@ func cutResult(res *rule.Result) bool {
 	long = cut(&res.Text, maxText) || long
 	if !slices.ContainsFunc(res.Details,
 		func(d rule.Detail) bool {
-			return len(d.Prompt) > maxDetail ||
-				len(d.Output) > maxDetail
+			return len(d.Prompt) > maxDetail || len(d.Output) > maxDetail
 		}) {
 		return long
 	}

@@ -122,8 +122,7 @@ func (r *Report) Fired() []rule.Rule {
 	return slices.DeleteFunc(slices.Clone(r.Rules), func(declared rule.Rule) bool {
 		return !slices.ContainsFunc(r.Results,
 			func(res rule.Result) bool {
-				return res.Rule == declared.ID &&
-					res.Status != rule.Passed
+				return res.Rule == declared.ID && res.Status != rule.Passed
 			})
 	})
 }

@@ -312,8 +312,7 @@ func (t *turn) end(r Result) error {
 	end := t.finish(r)
 	if !t.a.stream {
 		t.a.sent = true
-		http.NewResponseController(t.a.w).
-			SetWriteDeadline(time.Now().Add(t.s.o.Limits.Write))
+		http.NewResponseController(t.a.w).SetWriteDeadline(time.Now().Add(t.s.o.Limits.Write))
 		writeJSON(t.a.w, http.StatusOK, t.writer.Whole(end))
 		return nil
 	}

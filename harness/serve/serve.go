@@ -290,8 +290,7 @@ type asked struct {
 
 // only calls a handler for requests of one method that have a key, and refuses the others. An error
 // of the handler is a refusal too, unless the answer has begun.
-func (s *Server) only(method string, p wire.Protocol,
-	handle func(*asked) error) http.HandlerFunc {
+func (s *Server) only(method string, p wire.Protocol, handle func(*asked) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a := &asked{protocol: p, w: w, r: r, begun: s.o.Now()}
 		defer s.budget.release(a)

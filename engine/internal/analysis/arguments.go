@@ -309,8 +309,7 @@ func marked(entry []format.Part) bool {
 	return n > 0 && (entry[0].Kind == format.SlotLit || entry[n-1].Kind == format.SlotLit ||
 		slices.ContainsFunc(entry,
 			func(p format.Part) bool {
-				return p.Kind == format.SlotLit &&
-					countMarkers(p.Text.Full()) > 0
+				return p.Kind == format.SlotLit && countMarkers(p.Text.Full()) > 0
 			}))
 }
 
@@ -592,8 +591,7 @@ func (a *argumentsPass) nested(c *format.Calls) {
 	e, ok := a.sampled(samples[5].value)
 	if !ok || !slices.ContainsFunc(e.core,
 		func(at observe.Atom) bool {
-			return at.Kind == observe.ArgKey &&
-				at.Path != "."+observe.KeyNeedles[0]
+			return at.Kind == observe.ArgKey && at.Path != "."+observe.KeyNeedles[0]
 		}) {
 		return
 	}

@@ -102,8 +102,7 @@ func (a *callsPass) unread(why string) {
 // named reports whether parts hold the function's name, by itself or in an id.
 func named(parts []format.Part) bool {
 	return slices.ContainsFunc(parts, func(p format.Part) bool {
-		return p.Kind == format.SlotName ||
-			named(p.Parts)
+		return p.Kind == format.SlotName || named(p.Parts)
 	})
 }
 

@@ -99,8 +99,7 @@ func (a *lab) withoutNext(p observe.Probe, tail []observe.Atom) []observe.Atom {
 	next := strings.TrimSuffix(p.AnswerPath(), "[1]") + "[2]"
 	from := slices.IndexFunc(tail,
 		func(at observe.Atom) bool {
-			return at.Kind == observe.Foreign &&
-				strings.HasPrefix(at.Path, next)
+			return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, next)
 		})
 	if from < 1 || tail[from-1].Kind != observe.Literal {
 		return tail
@@ -148,8 +147,7 @@ func (a *lab) laterPrompts() []*observation {
 	probes := []observe.Probe{{Plain: true, Generate: true, Tools: true}}
 	if called := a.observer.Turns.Called; called != nil {
 		answered := called.Probe.With(func(p *observe.Probe) {
-			p.Answered, p.Generate = true,
-				true
+			p.Answered, p.Generate = true, true
 		})
 		for _, tools := range []bool{true, false} {
 			probes = append(probes, answered.With(func(p *observe.Probe) { p.Tools = tools }))

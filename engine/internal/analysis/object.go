@@ -127,8 +127,7 @@ func (r *objectReader) written(v ordered.Value) bool {
 	}
 	return of(v.Text()) || slices.ContainsFunc(v.Items(), r.written) ||
 		slices.ContainsFunc(v.Members(), func(m ordered.Member) bool {
-			return of(m.Key) ||
-				r.written(m.Value)
+			return of(m.Key) || r.written(m.Value)
 		})
 }
 

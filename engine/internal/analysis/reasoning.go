@@ -135,8 +135,7 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 	open, close := "", ""
 	proven := a.closesOfTrace()
 	closes := func(marker string) bool {
-		return isClosing(marker) ||
-			slices.Contains(proven, marker)
+		return isClosing(marker) || slices.Contains(proven, marker)
 	}
 	for _, p := range a.prefills {
 		if !onlyMarkers(p) {

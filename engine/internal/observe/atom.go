@@ -85,8 +85,7 @@ func namedIDs(atoms []Atom) []Atom {
 			out = append(out, at)
 			continue
 		}
-		part := func(kind Kind,
-			text string) Atom {
+		part := func(kind Kind, text string) Atom {
 			return Atom{Kind: kind, Text: text, Call: at.Call, Exact: at.Exact}
 		}
 		literal := part(Literal, lead+".")

@@ -272,8 +272,7 @@ func (o *Observer) calls() {
 		probes = append(probes, more...)
 	}
 	shown := func(r *Rendering) bool {
-		return r.Shows(ID) &&
-			(r.Shows(ArgKey) || r.Shows(ArgValue))
+		return r.Shows(ID) && (r.Shows(ArgKey) || r.Shows(ArgValue))
 	}
 	if i := slices.IndexFunc(probes, shown); i >= 0 {
 		o.ids = true

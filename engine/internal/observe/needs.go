@@ -216,8 +216,7 @@ func (o *Observer) heedsEffort(under []ordered.Member) bool {
 	}
 	for i := 0; i < len(values) && i < maxEfforts; i++ {
 		r := o.Observe(asked.With(func(p *Probe) {
-			p.Kwargs = append(p.Kwargs,
-				ordered.MemberOf(effortName, ordered.Str(values[i])))
+			p.Kwargs = append(p.Kwargs, ordered.MemberOf(effortName, ordered.Str(values[i])))
 		}))
 		if r.Err == nil {
 			texts[r.String] = true

@@ -278,8 +278,7 @@ func New(c Config) (*Client, error) {
 		transport = t
 	}
 	client.http = &http.Client{Transport: transport,
-		CheckRedirect: func(*http.Request,
-			[]*http.Request) error {
+		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}}
 	return client, nil

@@ -86,8 +86,7 @@ type reason struct {
 // returns where it is.
 func (c cache) quarantine(r *Repo, f File, from, why string) (string, error) {
 	path := c.quarantinePath(r.ID, f.etag(), f.Name)
-	text, err := json.MarshalIndent(reason{r.ID, r.Commit, f.Name, f.Size, f.etag(), why}, "",
-		"  ")
+	text, err := json.MarshalIndent(reason{r.ID, r.Commit, f.Name, f.Size, f.etag(), why}, "", "  ")
 	if err != nil {
 		return "", err
 	}

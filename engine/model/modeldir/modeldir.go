@@ -141,8 +141,7 @@ type Folder struct {
 }
 
 func newFolder() *Folder {
-	return &Folder{config: TokenizerConfig,
-		kinds: map[string]ordered.Kind{}}
+	return &Folder{config: TokenizerConfig, kinds: map[string]ordered.Kind{}}
 }
 
 // Find returns the index of a template by its ID, -1 where there is none.

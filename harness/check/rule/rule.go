@@ -263,8 +263,7 @@ func (b *Book) Manual() string {
 // Lookup returns the rule of an id, in any case, or of a name.
 func (b *Book) Lookup(name string) (Rule, bool) {
 	i := slices.IndexFunc(b.Rules, func(r Rule) bool {
-		return strings.EqualFold(r.ID, name) ||
-			r.Name == name
+		return strings.EqualFold(r.ID, name) || r.Name == name
 	})
 	if i < 0 {
 		return Rule{}, false

@@ -221,8 +221,7 @@ func (f *family) readHead(head string) error {
 		var err error
 		switch {
 		case number == 1 && !strings.HasPrefix(line, "#"):
-			err = errors.New("expected a comment about " +
-				"the family")
+			err = errors.New("expected a comment about the family")
 		case line == "" || strings.HasPrefix(line, "#"):
 		case word == "setting":
 			f.setting = strings.TrimSpace(rest)

@@ -396,8 +396,7 @@ func (r *reducer) without(c Case, removed string) bool {
 		m := message
 		m.ToolCalls = slices.Delete(slices.Clone(m.ToolCalls), i, i+1)
 		if reduced(m, func(o outcome) bool {
-			return r.alike(o) &&
-				len(o.answer.Message.ToolCalls) == calls-1
+			return r.alike(o) && len(o.answer.Message.ToolCalls) == calls-1
 		}) {
 			return true
 		}

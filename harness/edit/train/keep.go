@@ -117,8 +117,7 @@ func newKeeper(src subject.Source, t *engine.Template, inputs []chattemplate.Inp
 			in.Messages = messages[:i]
 			renderings[i] = renderedBy(t, in)
 		}
-		in.Kwargs = append(slices.Clip(in.Kwargs),
-			ordered.MemberOf(Switch, ordered.Boolean(true)))
+		in.Kwargs = append(slices.Clip(in.Kwargs), ordered.MemberOf(Switch, ordered.Boolean(true)))
 		k.was, k.switched = append(k.was, renderings), append(k.switched, in)
 	}
 	return k

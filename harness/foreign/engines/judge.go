@@ -239,8 +239,7 @@ func Breach(deltas []Delta) string {
 	calls := 0
 	for i, d := range deltas {
 		at := func(text string) string {
-			return fmt.Sprintf("delta %d of %d %s", i+1, len(deltas),
-				text)
+			return fmt.Sprintf("delta %d of %d %s", i+1, len(deltas), text)
 		}
 		if d.Reasoning == "" && d.Content == "" && len(d.Calls) == 0 {
 			return at("is empty")

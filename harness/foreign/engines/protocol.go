@@ -148,8 +148,7 @@ type Description struct {
 
 // Parses reports whether the engine reads outputs.
 func (d *Description) Parses() bool {
-	return d.ByTemplate || d.TakesResponseTemplate ||
-		len(d.ToolParsers)+len(d.ReasoningParsers) > 0
+	return d.ByTemplate || d.TakesResponseTemplate || len(d.ToolParsers)+len(d.ReasoningParsers) > 0
 }
 
 // Message is a parsed output in OpenAI's terms. Arguments are JSON text.

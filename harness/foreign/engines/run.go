@@ -322,8 +322,7 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 		first = *choice.Detected
 	}
 	if a.OneParser {
-		both := func(c *Case,
-			got Message) string {
+		both := func(c *Case, got Message) string {
 			return cmp.Or(readsCalls(c, got), readsThoughts(c, got))
 		}
 		if choice.Tools, err = a.readings(ctx, leading(a.ToolParsers, first.Tool), turns,

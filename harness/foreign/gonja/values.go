@@ -95,8 +95,7 @@ func writeJSON(b *strings.Builder, v *exec.Value, s jsonStyle, depth int) error 
 		if s.sort {
 			slices.SortStableFunc(pairs,
 				func(p, q *exec.Pair) int {
-					return strings.Compare(p.Key.String(),
-						q.Key.String())
+					return strings.Compare(p.Key.String(), q.Key.String())
 				})
 		}
 		return writeItems(b, "{", "}", len(pairs), s, depth, func(i int) error {

@@ -104,13 +104,11 @@ func (e Entry) Check(what string) error {
 	case what != Repository && len(e.Files) > 0:
 		return errors.New("files are given, but only a repository has them")
 	case what != Repository && !IsDigest(e.Digest):
-		return fmt.Errorf("digest is %.80q, expected a SHA-256 in 64 hexadecimal digits",
-			e.Digest)
+		return fmt.Errorf("digest is %.80q, expected a SHA-256 in 64 hexadecimal digits", e.Digest)
 	case e.Downloads < 0:
 		return errors.New("downloads is negative")
 	case path.Clean("/"+e.File) != "/"+e.File && e.File != "" && !filepath.IsAbs(e.File):
-		return fmt.Errorf("file is %.80q, expected a path within the manifest's folder",
-			e.File)
+		return fmt.Errorf("file is %.80q, expected a path within the manifest's folder", e.File)
 	}
 	return nil
 }

@@ -148,8 +148,7 @@ func (s *Survey) OK() bool {
 // among them: package report writes those.
 func (s *Survey) String() string {
 	var b strings.Builder
-	line := func(name, format string,
-		args ...any) {
+	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, name+": "+format+"\n", args...)
 	}
 	for _, t := range s.Templates {

@@ -336,8 +336,7 @@ const maxSentences = 64
 // check makes the demands on an answer. A nil grammar is one that is known to accept it.
 func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Parser,
 	streamed *collector, grammar *gbnf.Grammar, s *scenario, tiny bool) {
-	fault := func(format string,
-		args ...any) {
+	fault := func(format string, args ...any) {
 		out.Faults = append(out.Faults, fmt.Sprintf(format, args...))
 	}
 	whole := plan.Parse(out.Output, ending(out.Cut))

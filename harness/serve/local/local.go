@@ -154,8 +154,7 @@ func (b *Backend) Generate(ctx context.Context, j serve.Job,
 	})
 	switch {
 	case errors.Is(err, llama.ErrFull):
-		err = &wire.Refusal{Reason: wire.Invalid, Code: wire.ContextLength,
-			Message: err.Error()}
+		err = &wire.Refusal{Reason: wire.Invalid, Code: wire.ContextLength, Message: err.Error()}
 	case errors.Is(err, llama.ErrGrammar):
 		err = &wire.Refusal{Reason: wire.Internal, Message: err.Error()}
 	}

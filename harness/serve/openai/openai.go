@@ -131,8 +131,7 @@ func New(address, key string, l Limits) (*Client, error) {
 	large := make(chan struct{}, largeEvents)
 	return &Client{root: root, key: key, limits: l.orDefault(), large: large, http: &http.Client{
 		Transport: transport,
-		CheckRedirect: func(*http.Request,
-			[]*http.Request) error {
+		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
 	}}, nil

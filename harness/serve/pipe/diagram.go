@@ -17,8 +17,7 @@ type Node struct {
 func slot(text string) Node       { return Node{Kind: "slot", Text: text} }
 func sequence(items ...Node) Node { return Node{Kind: "sequence", Items: solid(items)} }
 func optional(items ...Node) Node {
-	return Node{Kind: "optional",
-		Items: []Node{sequence(items...)}}
+	return Node{Kind: "optional", Items: []Node{sequence(items...)}}
 }
 func marked(m format.Marker) Node { return Node{Kind: "marker", Text: m.Full()} }
 func between(p format.Pair, inner ...Node) Node {

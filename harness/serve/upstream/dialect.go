@@ -134,8 +134,7 @@ func vllmFields(b *Backend, j serve.Job) ordered.Value {
 	return completionFields(b, j).With("add_special_tokens", ordered.Boolean(false)).
 		With("skip_special_tokens", ordered.Boolean(false)).
 		With("spaces_between_special_tokens", ordered.Boolean(false)).
-		With("stream_options", ordered.Pairs("include_usage", true,
-			"continuous_usage_stats", true))
+		With("stream_options", ordered.Pairs("include_usage", true, "continuous_usage_stats", true))
 }
 
 // vllmTag returns the field that carries vLLM's grammar.

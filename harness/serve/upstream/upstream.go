@@ -200,8 +200,7 @@ func (b *Backend) Generate(ctx context.Context, j serve.Job,
 		if reason != "" {
 			ended, result.Cut = true, reason == string(chat.FinishLength)
 			if reason != string(chat.FinishLength) && reason != string(chat.FinishStop) {
-				return result, broken("its answer ends with the reason " +
-					openai.Excerpt(reason))
+				return result, broken("its answer ends with the reason " + openai.Excerpt(reason))
 			}
 		}
 	}

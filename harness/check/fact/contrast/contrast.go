@@ -243,8 +243,7 @@ func reads(s *probe.Subject) bool {
 }
 
 // look renders messages.
-func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) (probe.Rendering,
-	error) {
+func look(s *probe.Subject, messages, tools []ordered.Value, on *bool) (probe.Rendering, error) {
 	in := view.Neutral(ordered.Pairs("messages", messages))
 	in.Tools, in.Kwargs = tools, slices.Clone(s.Template.Caps().Needs.Bound)
 	in.Generate = conversation.KindOf(messages[len(messages)-1]) != conversation.Answer

@@ -141,8 +141,7 @@ func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 func (l Lost) partly() bool {
 	of, _, later := strings.Cut(l.Path, ".content[")
 	return later && slices.ContainsFunc(l.In.Leaves(), func(first conversation.Leaf) bool {
-		return first.Path == of+".content[0].text" && first.Path != l.Path &&
-			l.In.Shows(first.Text)
+		return first.Path == of+".content[0].text" && first.Path != l.Path && l.In.Shows(first.Text)
 	})
 }
 

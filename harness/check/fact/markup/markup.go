@@ -126,8 +126,7 @@ func At(own string, at, to int) (m Marker, ok bool) {
 		return m, true
 	}
 	words := strings.FieldsFunc(inner, func(r rune) bool {
-		return !unicode.IsLetter(r) &&
-			!unicode.IsDigit(r) && r != 0
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != 0
 	})
 	kept := words[:0]
 	for _, w := range words {

@@ -111,8 +111,7 @@ func (s Spelling) Around(i int, matched [][2]Piece) bool {
 		return false
 	}
 	return !slices.ContainsFunc(matched, func(m [2]Piece) bool {
-		return m[0].Key == p.Key &&
-			m[0].Side != p.Side
+		return m[0].Key == p.Key && m[0].Side != p.Side
 	})
 }
 

@@ -220,8 +220,7 @@ func fixture(v ordered.Value) (Request, error) {
 	}
 	expect := len(calls) > 0
 	r.Expect = &expect
-	members := []ordered.Member{ordered.MemberOf("messages",
-		ordered.ArrayOf(chat.User(ask)))}
+	members := []ordered.Member{ordered.MemberOf("messages", ordered.ArrayOf(chat.User(ask)))}
 	if tools := v.At("tools"); len(tools.Items()) > 0 {
 		members = append(members, ordered.MemberOf("tools", tools))
 	} else if expect {

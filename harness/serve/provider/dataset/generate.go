@@ -145,8 +145,7 @@ func with(tools []ordered.Value, tool ordered.Value) []ordered.Value {
 // the functions that it calls to tools.
 func (g *Generator) earlier(tools *[]ordered.Value) []ordered.Value {
 	s := g.stories[g.rng.IntN(len(g.stories))]
-	for len(s.message.At("tool_calls").Items()) == 0 ||
-		len(s.body.At("messages").Items()) != 1 {
+	for len(s.message.At("tool_calls").Items()) == 0 || len(s.body.At("messages").Items()) != 1 {
 		s = g.stories[g.rng.IntN(len(g.stories))]
 	}
 	for _, tool := range s.body.At("tools").Items() {

@@ -262,8 +262,7 @@ func prose(text string) func(*Reply) {
 	return body(func(v ordered.Value) ordered.Value {
 		switch v.At("object").Text() {
 		case "chat.completion":
-			choice := v.At("choices").Items()[0].
-				With("message", message(ordered.Str(text))).
+			choice := v.At("choices").Items()[0].With("message", message(ordered.Str(text))).
 				With("finish_reason", ordered.Str("stop"))
 			return v.With("choices", ordered.ArrayOf(choice))
 		case "response":
@@ -298,8 +297,7 @@ func called(calls ...[2]string) func(*Reply) {
 		}
 		switch v.At("object").Text() {
 		case "chat.completion":
-			choice := v.At("choices").Items()[0].
-				With("message", message(ordered.Value{}, list...)).
+			choice := v.At("choices").Items()[0].With("message", message(ordered.Value{}, list...)).
 				With("finish_reason", ordered.Str("tool_calls"))
 			return v.With("choices", ordered.ArrayOf(choice))
 		case "response":

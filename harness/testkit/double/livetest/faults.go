@@ -104,8 +104,7 @@ func common(p wire.Protocol, add func(rules, name string, change func(*Reply))) 
 		return mode(r) == "named" && says("My notes")(r) && !r.Stream
 	}, called([2]string{"get_weather", `{"city": "Bern"}`})))
 	add("S017", "two calls where one is allowed", where(and(required, says("Weather in Bern?"),
-		inPieces), called([2]string{"get_weather", forecast},
-		[2]string{"get_weather", forecast})))
+		inPieces), called([2]string{"get_weather", forecast}, [2]string{"get_weather", forecast})))
 	add("S018", "a call of a function that is not declared", where(and(required, inPieces),
 		called([2]string{"rm", "{}"})))
 	add("S018", "arguments that break the schema", where(and(required, inPieces),

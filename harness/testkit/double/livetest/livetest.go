@@ -419,8 +419,7 @@ func (s *server) output(r chat.Request, plan *engine.Plan) (string, error) {
 			return text, nil
 		}
 	}
-	return "", fmt.Errorf("no trigger "+
-		"(%s, ...) is in %q", plan.Triggers[0], sentence)
+	return "", fmt.Errorf("no trigger (%s, ...) is in %q", plan.Triggers[0], sentence)
 }
 
 // Word is how a user asks the fake model to repeat a word.

@@ -179,8 +179,7 @@ func (in *Inputs) Works() ([]Work, error) {
 				What: fmt.Sprintf("prepare a request, %d "+
 					"tools %s, %s calls", p.tools, what, p.of), Bar: p.bar,
 				Make: func() (before, op func(), err error) {
-					return in.prepare(p.family, p.tools,
-						p.fresh)
+					return in.prepare(p.family, p.tools, p.fresh)
 				}})
 	}
 	for _, o := range Outputs {
@@ -199,8 +198,7 @@ func (in *Inputs) Works() ([]Work, error) {
 				Work{Name: fmt.Sprintf("stream/%s/tokens=%d", o.Name, tokens),
 					What: fmt.Sprintf("stream %d tokens of 4 bytes: %s", tokens, o.What), Bar: bar,
 					Make: func() (before, op func(), err error) {
-						return in.Parse(o.Make(tokens),
-							4)
+						return in.Parse(o.Make(tokens), 4)
 					}})
 		}
 	}

@@ -216,8 +216,7 @@ var documents = []generator{
 	{"depth",
 		func(n int) string {
 			d := min(n/2, 990)
-			return strings.Repeat("[", d) +
-				strings.Repeat("]", d)
+			return strings.Repeat("[", d) + strings.Repeat("]", d)
 		}},
 	{"depth and width", func(n int) string {
 		return strings.Repeat("["+strings.Repeat("0,", n/1000), 400) + strings.Repeat("]", 400)

@@ -12,8 +12,7 @@ import (
 // list repeats a piece as times does, with commas between.
 func list(open, piece, end string) func(int) string {
 	return func(size int) string {
-		return open + strings.TrimSuffix(times(piece+", ")(size), ", ") +
-			end
+		return open + strings.TrimSuffix(times(piece+", ")(size), ", ") + end
 	}
 }
 

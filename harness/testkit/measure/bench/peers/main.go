@@ -362,8 +362,7 @@ func renderWork(in *bench.Inputs, peer, kind string, good *int) (op func(), err 
 		return func(object ordered.Value) func() (string, error) {
 			vars := jinja.VarsFromJSON(object)
 			return func() (string, error) {
-				return c.Render(context.Background(), vars,
-					jinja.Options{Now: subject.Now})
+				return c.Render(context.Background(), vars, jinja.Options{Now: subject.Now})
 			}
 		}, nil
 	}
