@@ -10,9 +10,14 @@
 // This package may change with every release; package engine lists the stable ones.
 package corpus
 
-import "embed"
+import (
+	"embed"
+
+	"github.com/goassay/assay/harness/corpus/embedded"
+)
+
+//go:embed *.json *.lock *.txt */*
+var files embed.FS
 
 // FS is the corpus.
-//
-//go:embed *
-var FS embed.FS
+var FS = embedded.New(files)

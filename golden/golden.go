@@ -24,7 +24,6 @@ package golden
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -33,13 +32,12 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/conversation/standard"
+	"github.com/goassay/assay/harness/corpus/embedded"
 	"github.com/goassay/assay/harness/report"
 )
 
-// FS has the goldens.
-//
 //go:embed all:own all:vendor
-var FS embed.FS
+var files embed.FS
 
 // suffix is the ending of every golden, goldie's own.
 const suffix = ".golden"
@@ -137,7 +135,7 @@ func Compare(suite, path string, t *engine.Template) []rule.Result {
 			Severity: rule.Error,
 			Place:    rule.Place{File: "golden/" + file, Line: line}, Text: text}
 	}
-	golden, err := fs.ReadFile(FS, file)
+	golden, err := embedded.New(files).ReadFile(file)
 	if err != nil {
 		return []rule.Result{failed(path, 0, "no golden; `make golden` writes it")}
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 )
 
@@ -27,16 +28,8 @@ var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 // archive writes the archive of a platform, in a form that tar and Windows' Explorer open, all in
 // one folder.
 func (r *release) archive(b built) error {
-	binary, err := b.text()
-	if err != nil {
-		return err
-	}
 	folder := fmt.Sprintf("%s_%s_%s_%s", b.name, r.version, b.os, b.arch)
-	files := []file{{folder + "/" + b.binary(), binary, 0o755}}
-	for _, f := range b.shared {
-		f.name = folder + "/" + f.name
-		files = append(files, f)
-	}
+	files := under(folder, append([]file{{b.binary(), b.text, 0o755}}, b.shared...))
 	if b.os == "windows" {
 		text, err := zipped(files)
 		if err != nil {
@@ -45,6 +38,15 @@ func (r *release) archive(b built) error {
 		return r.write(folder+".zip", text)
 	}
 	return r.writeTar(folder+".tar.gz", files)
+}
+
+// under returns the files in a folder.
+func under(folder string, files []file) []file {
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].name = folder + "/" + files[i].name
+	}
+	return files
 }
 
 // writeTar writes files as a compressed tar archive of a name.

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // edition is a way to build the command.
@@ -24,24 +27,74 @@ type built struct {
 	platform
 	edition
 	path   string
+	text   []byte // of the binary
 	shared []file
-	// library is the path of the engine as a C library; "" where this machine has no C compiler
-	// for the platform
-	library string
+	// library is the engine as a C library; nil where this machine has no C compiler for the
+	// platform
+	library []byte
 }
 
-// text returns the binary itself.
-func (b built) text() ([]byte, error) { return os.ReadFile(b.path) }
+// built builds the command, and the C library for the usual edition.
+func (r *release) built(p platform, e edition) (built, error) {
+	path, err := r.build(p, e)
+	if err != nil {
+		return built{}, err
+	}
+	b := built{platform: p, edition: e, path: path}
+	if b.text, err = os.ReadFile(path); err == nil && e == usual {
+		b.library, err = r.library(p)
+	}
+	return b, err
+}
 
 // ownPath is the path of the module.
 const ownPath = "github.com/goassay/assay"
 
 // build builds the command: static, without the tables that only debuggers read and without the
-// paths of this machine.
+// paths of this machine, and with its texts compressed.
 func (r *release) build(p platform, e edition) (string, error) {
 	path := filepath.Join(r.work, e.name+"-"+p.os+"-"+p.arch, p.binary())
+	overlay, err := r.overlay()
+	if err != nil {
+		return "", err
+	}
 	return path, r.compile(path, "./cmd/assay", "main.release", "GOOS="+p.os, "GOARCH="+p.arch,
-		"GOFLAGS=-tags="+e.tags)
+		"GOFLAGS=-tags="+e.tags+" '-overlay="+overlay+"'")
+}
+
+// embedding lists the files that the command embeds and reads through package embedded.
+const embedding = `{{range .Imports}}{{if eq . "` + ownPath + `/harness/corpus/embedded"}}` +
+	`{{range $.EmbedFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`
+
+// overlay compresses those files, and returns the path of the list by which go build takes them.
+func (r *release) overlay() (string, error) {
+	work, err := filepath.Abs(r.work)
+	list := filepath.Join(work, "overlay.json")
+	if _, none := os.Stat(list); err != nil || none == nil {
+		return list, err
+	}
+	cmd := exec.Command("go", "list", "-deps", "-f", embedding, "./cmd/assay")
+	cmd.Dir = r.root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	replace := map[string]string{}
+	for i, name := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		replace[name] = filepath.Join(work, fmt.Sprintf("%d.gz", i))
+		text, err := os.ReadFile(name)
+		if err == nil {
+			text, err = gzipped(text)
+		}
+		if err := errors.Join(err, os.WriteFile(replace[name], text, 0o666)); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	return list, os.WriteFile(list, text, 0o666)
 }
 
 // compile builds a command, whose variable gets the version.
@@ -66,11 +119,11 @@ func (r *release) goBuild(pkg string, env []string, args ...string) error {
 	return nil
 }
 
-// library builds the engine as a C library and returns its path: for this machine's platform, where
-// it has a C compiler. It returns "" for any other.
-func (r *release) library(p platform) (string, error) {
+// library builds the engine as a C library: for this machine's platform, where it has a C compiler.
+// It returns nil for any other.
+func (r *release) library(p platform) ([]byte, error) {
 	if p.os != runtime.GOOS || p.arch != runtime.GOARCH {
-		return "", nil
+		return nil, nil
 	}
 	compiler := os.Getenv("CC")
 	if compiler == "" {
@@ -78,15 +131,18 @@ func (r *release) library(p platform) (string, error) {
 	}
 	if _, err := exec.LookPath(compiler); err != nil {
 		fmt.Printf("package: there is no %s, so the wheel has no library\n", compiler)
-		return "", nil
+		return nil, nil
 	}
 	path, err := filepath.Abs(filepath.Join(r.work, "library-"+p.os+"-"+p.arch, p.libassay()))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	env := []string{"CGO_ENABLED=1", "GOFLAGS=", "CC=" + compiler}
-	return path, r.goBuild("./cmd/libassay", env, "-tags=libassay", "-buildmode=c-shared",
-		"-ldflags", "-s -w", "-o", path)
+	if err := r.goBuild("./cmd/libassay", env, "-tags=libassay", "-buildmode=c-shared",
+		"-ldflags", "-s -w", "-o", path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 // shared returns the files that every archive has beside the binary: licence, notice, README, and
@@ -96,13 +152,9 @@ func (r *release) shared() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []file
-	for _, name := range []string{"LICENSE", "NOTICE", "README.md"} {
-		text, err := r.read(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, file{name, text, 0o644})
+	all, err := r.files("", 0o644, "LICENSE", "NOTICE", "README.md")
+	if err != nil {
+		return nil, err
 	}
 	for _, shell := range []struct{ name, file string }{
 		{"bash", "assay.bash"}, {"zsh", "_assay"}, {"fish", "assay.fish"}, {"powershell", "assay.ps1"},

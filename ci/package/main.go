@@ -27,6 +27,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -162,16 +163,11 @@ func (r *release) all(chosen []platform) error {
 	for _, e := range []edition{usual, cloud} {
 		var image []built
 		for _, p := range chosen {
-			binary, err := r.build(p, e)
+			b, err := r.built(p, e)
 			if err != nil {
 				return err
 			}
-			b := built{platform: p, edition: e, path: binary, shared: shared}
-			if e == usual {
-				if b.library, err = r.library(p); err != nil {
-					return err
-				}
-			}
+			b.shared = shared
 			for _, write := range parts[e] {
 				if err := write(b); err != nil {
 					return fmt.Errorf("%s: %w", p, err)
@@ -218,6 +214,18 @@ func (r *release) write(name string, text []byte) error {
 
 // read reads a file of the checkout.
 func (r *release) read(name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(r.root,
-		name))
+	return os.ReadFile(filepath.Join(r.root, name))
+}
+
+// files reads files in a folder of the checkout, whose names are relative to it.
+func (r *release) files(folder string, mode fs.FileMode, names ...string) ([]file, error) {
+	all := make([]file, len(names))
+	for i, name := range names {
+		text, err := r.read(folder + name)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = file{name, text, mode}
+	}
+	return all, nil
 }

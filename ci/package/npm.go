@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -34,14 +35,10 @@ func (r *release) manifest(name, about string) manifest {
 
 // npmBinary writes the npm package of a platform. npm installs it only where os and cpu fit.
 func (r *release) npmBinary(b built) error {
-	binary, err := b.text()
-	if err != nil {
-		return err
-	}
 	system, cpu, _ := strings.Cut(b.npm, "-")
 	m := r.manifest("assay-chat-"+b.npm, "The binary of assay-chat for "+b.npm)
 	m.OS, m.CPU = []string{system}, []string{cpu}
-	return r.npm(m, file{b.binary(), binary, 0o755})
+	return r.npm(m, file{b.binary(), b.text, 0o755})
 }
 
 // npmLauncher writes the npm package that people name: it depends on those of all platforms, of
@@ -54,13 +51,9 @@ func (r *release) npmLauncher() error {
 	for _, p := range platforms {
 		m.Dependencies["assay-chat-"+p.npm] = r.version
 	}
-	var files []file
-	for _, name := range []string{"assay.js", "README.md"} {
-		text, err := r.read("ci/package/npm/" + name)
-		if err != nil {
-			return err
-		}
-		files = append(files, file{name, text, 0o755})
+	files, err := r.files("ci/package/npm/", 0o755, "assay.js", "README.md")
+	if err != nil {
+		return err
 	}
 	return r.npm(m, files...)
 }
@@ -70,13 +63,9 @@ func (r *release) npmModule() error {
 	m := r.manifest("assay-chat-wasm", "Prompts, grammars and streaming parsers by a chat template")
 	m.Type, m.Engines = "module", map[string]string{"node": ">=18"}
 	m.Exports = map[string]export{".": {"./index.d.ts", "./index.js"}}
-	var files []file
-	for _, name := range []string{"index.js", "index.d.ts", "README.md"} {
-		text, err := r.read("ci/package/npm/module/" + name)
-		if err != nil {
-			return err
-		}
-		files = append(files, file{name, text, 0o644})
+	files, err := r.files("ci/package/npm/module/", 0o644, "index.js", "index.d.ts", "README.md")
+	if err != nil {
+		return err
 	}
 	engine, err := r.webAssembly("./cmd/module")
 	if err != nil {
@@ -90,16 +79,10 @@ func (r *release) npm(m manifest, files ...file) error {
 	if err != nil {
 		return err
 	}
-	files = append([]file{{"package.json", append(about, '\n'), 0o644}}, files...)
-	for _, name := range []string{"LICENSE", "NOTICE"} {
-		text, err := r.read(name)
-		if err != nil {
-			return err
-		}
-		files = append(files, file{name, text, 0o644})
+	licences, err := r.files("", 0o644, "LICENSE", "NOTICE")
+	if err != nil {
+		return err
 	}
-	for i := range files {
-		files[i].name = "package/" + files[i].name
-	}
-	return r.writeTar(m.Name+"-"+m.Version+".tgz", files)
+	all := slices.Concat([]file{{"package.json", append(about, '\n'), 0o644}}, files, licences)
+	return r.writeTar(m.Name+"-"+m.Version+".tgz", under("package", all))
 }

@@ -31,13 +31,9 @@ func packed(t *testing.T) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := filepath.Join(t.TempDir(), "assay")
-	if err := os.WriteFile(command, []byte("a binary"), 0o777); err != nil {
-		t.Fatal(err)
-	}
 	var image []built
 	for _, p := range platforms {
-		b := built{platform: p, edition: usual, path: command,
+		b := built{platform: p, edition: usual, text: []byte("a binary"),
 			shared: []file{{"LICENSE", []byte("licence"), 0o644}}}
 		list := built{platform: p, edition: usual, path: self}
 		if err := errors.Join(r.archive(b), r.wheel(b), r.npmBinary(b),
@@ -282,5 +278,42 @@ func TestLicences(t *testing.T) {
 	if all["github.com/spf13/cobra"] != "Apache-2.0" || all["gocloud.dev"] != "Apache-2.0" ||
 		all["go.yaml.in/yaml/v3"] != "MIT AND Apache-2.0" {
 		t.Errorf("%v", all)
+	}
+}
+
+// TestOverlay demands that the command gets the large texts compressed, each as it is here.
+func TestOverlay(t *testing.T) {
+	r := &release{root: "../..", work: t.TempDir()}
+	list, err := r.overlay()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) []byte {
+		t.Helper()
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	var overlay struct{ Replace map[string]string }
+	if err := json.Unmarshal(read(list), &overlay); err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs(r.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"corpus/families.txt", "golden/own/hermes.golden",
+		"harness/foreign/engines/published.jsonl",
+		"harness/check/rules/content/testdata/a012-null-content-printed.txtar"} {
+		if overlay.Replace[filepath.Join(root, name)] == "" {
+			t.Errorf("%s is embedded as it is", name)
+		}
+	}
+	for name, packed := range overlay.Replace {
+		if filepath.Ext(name) == ".go" || !bytes.Equal(gunzipped(t, read(packed)), read(name)) {
+			t.Errorf("%s has another text in the command", name)
+		}
 	}
 }

@@ -21,10 +21,7 @@ func (r *release) page() error {
 		return err
 	}
 	folder := "assay_" + r.version + "_page"
-	for i := range files {
-		files[i].name = folder + "/" + files[i].name
-	}
-	return r.writeTar(folder+".tar.gz", files)
+	return r.writeTar(folder+".tar.gz", under(folder, files))
 }
 
 func (r *release) pageFiles() ([]file, error) {

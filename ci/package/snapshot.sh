@@ -59,6 +59,13 @@ GOBIN=$work/bin GOPROXY=file://$work/proxy,$fetched GONOSUMDB=github.com/goassay
   GOMODCACHE=$work/modules go install "github.com/goassay/assay/cmd/assay@v$version" 2>"$work/log" || die "go install: $(cat "$work/log")"
 path=$work/bin judges "go install" assay
 
+# A release has its texts compressed, and reads from them what `go install` reads.
+says() { path=$1:$path alone assay $words 2>&1 || true; }
+for words in "explain A001" "engines pick --engine vllm $folder/good.jinja" "run --run hermes" "audit $folder"; do
+  found=$(says "$work/assay_${version}_${os}_$arch")
+  [ "$found" = "$(says "$work/bin")" ] || die "assay $words: found other words than of go install's: $found"
+done
+
 # The wheel is tested with the oldest CPython that it supports, and with the newest that is here.
 for python in "$HOME"/.pyenv/versions/3.*/bin/python /usr/bin/python3.?? "$(command -v python3.10)" "$(command -v python3)"; do
   "$python" -c 'import sys, venv, ensurepip; print(*sys.version_info[:3], sys.executable, sep=" ")' 2>/dev/null || true

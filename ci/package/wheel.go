@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,16 +16,11 @@ func python(version string) string { return strings.Replace(version, "-dev", ".d
 // wheels builds the command for each platform and writes its wheel.
 func (r *release) wheels(chosen []platform) error {
 	for _, p := range chosen {
-		binary, err := r.build(p, usual)
-		if err != nil {
-			return err
+		b, err := r.built(p, usual)
+		if err == nil {
+			err = r.wheel(b)
 		}
-		library, err := r.library(p)
 		if err != nil {
-			return err
-		}
-		b := built{platform: p, edition: usual, path: binary, library: library}
-		if err := r.wheel(b); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
@@ -35,38 +31,24 @@ func (r *release) wheels(chosen []platform) error {
 // it, and the two commands, which run the binary. The library may need a newer system than the
 // wheel: the package does without it there.
 func (r *release) wheel(b built) error {
-	binary, err := b.text()
+	const sources = "ci/package/python/"
+	names, err := fs.Glob(os.DirFS(filepath.Join(r.root, sources)), "assay_chat/*.py")
 	if err != nil {
 		return err
 	}
-	sources := filepath.Join(r.root, "ci", "package", "python", "assay_chat")
-	entries, err := os.ReadDir(sources)
+	files, err := r.files(sources, 0o644, append(names, "assay_chat/py.typed")...)
 	if err != nil {
 		return err
 	}
-	var files []file
-	for _, entry := range entries {
-		if name := entry.Name(); strings.HasSuffix(name, ".py") || name == "py.typed" {
-			text, err := os.ReadFile(filepath.Join(sources, name))
-			if err != nil {
-				return err
-			}
-			files = append(files, file{"assay_chat/" + name, text, 0o644})
-		}
+	files = append(files, file{"assay_chat/" + b.binary(), b.text, 0o755})
+	if b.library != nil {
+		files = append(files, file{"assay_chat/" + b.libassay(), b.library, 0o755})
 	}
-	files = append(files, file{"assay_chat/" + b.binary(), binary, 0o755})
-	if b.library != "" {
-		library, err := os.ReadFile(b.library)
-		if err != nil {
-			return err
-		}
-		files = append(files, file{"assay_chat/" + b.libassay(), library, 0o755})
-	}
-	readme, err := r.read("ci/package/python/README.md")
+	readme, err := r.read(sources + "README.md")
 	if err != nil {
 		return err
 	}
-	info := fmt.Sprintf("assay_chat-%s.dist-info/", python(r.version))
+	info := fmt.Sprintf("assay_chat-%s.dist-info", python(r.version))
 	about := fmt.Sprintf(`Metadata-Version: 2.1
 Name: assay-chat
 Version: %s
@@ -84,17 +66,14 @@ Description-Content-Type: text/markdown
 	for _, tag := range strings.Split(b.wheel, ".") {
 		tags += "Tag: py3-none-" + tag + "\n"
 	}
-	for _, name := range []string{"LICENSE", "NOTICE"} {
-		text, err := r.read(name)
-		if err != nil {
-			return err
-		}
-		files = append(files, file{info + "licenses/" + name, text, 0o644})
+	licences, err := r.files("", 0o644, "LICENSE", "NOTICE")
+	if err != nil {
+		return err
 	}
-	files = append(files,
-		file{info + "METADATA", []byte(about), 0o644},
-		file{info + "WHEEL", []byte(tags), 0o644},
-		file{info + "entry_points.txt", []byte("[console_scripts]\nassay = assay_chat.__main__:main\nassay-chat = assay_chat.__main__:main\n\n" +
+	files = append(append(files, under(info+"/licenses", licences)...),
+		file{info + "/METADATA", []byte(about), 0o644},
+		file{info + "/WHEEL", []byte(tags), 0o644},
+		file{info + "/entry_points.txt", []byte("[console_scripts]\nassay = assay_chat.__main__:main\nassay-chat = assay_chat.__main__:main\n\n" +
 			"[pytest11]\nassay = assay_chat.pytest_plugin\n\n" +
 			"[vllm.general_plugins]\nassay = assay_chat.vllm:register\n\n" +
 			"[sglang.srt.plugins]\nassay = assay_chat.sglang:register\n"), 0o644})
@@ -104,8 +83,8 @@ Description-Content-Type: text/markdown
 		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", f.name,
 			base64.RawURLEncoding.EncodeToString(sum[:]), len(f.text))
 	}
-	fmt.Fprintf(&record, "%sRECORD,,\n", info)
-	text, err := zipped(append(files, file{info + "RECORD", []byte(record.String()), 0o644}))
+	fmt.Fprintf(&record, "%s/RECORD,,\n", info)
+	text, err := zipped(append(files, file{info + "/RECORD", []byte(record.String()), 0o644}))
 	if err != nil {
 		return err
 	}

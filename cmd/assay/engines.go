@@ -318,7 +318,7 @@ func (p *enginesPick) published(named engines.Parser) (
 		return nil, fmt.Errorf("%s is not installed, and its own choice, which --known is about, "+
 			"is not published; %s", p.engine, install)
 	}
-	published, err := engines.ReadPublished(engines.PublishedReadings)
+	published, err := engines.PublishedReadings()
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,5 @@ package rules
 
 import "embed"
 
-// Files has the examples.
-//
 //go:embed */testdata/*.txtar
-var Files embed.FS
+var stored embed.FS

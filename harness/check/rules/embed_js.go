@@ -2,5 +2,5 @@ package rules
 
 import "embed"
 
-// Files is empty: the page is loaded over the network, and shows no examples.
-var Files embed.FS
+// stored is empty: the page is loaded over the network, and shows no examples.
+var stored embed.FS

@@ -12,7 +12,11 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/corpus/embedded"
 )
+
+// Files has the examples.
+var Files = embedded.New(stored)
 
 // Examples returns the examples by the ids of their rules. In a browser there are none.
 var Examples = sync.OnceValue(func() map[string]*rule.Example {

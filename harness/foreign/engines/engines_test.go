@@ -282,7 +282,7 @@ func TestPublished(t *testing.T) {
 // TestPublishedReadings reads the readings in the program. One of a template that the corpus has no
 // more answers nothing, and few are.
 func TestPublishedReadings(t *testing.T) {
-	published, err := engines.ReadPublished(engines.PublishedReadings)
+	published, err := engines.PublishedReadings()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,15 +1,11 @@
 package engines
 
 import (
-	_ "embed"
 	"encoding/json"
 	"strings"
 
 	"github.com/goassay/assay/harness/report"
 )
-
-//go:embed page.html
-var pageText string
 
 // pageCell is a family in an engine, as the page shows it.
 type pageCell struct {
@@ -70,7 +66,11 @@ func (m *Matrix) HTML() string {
 		view.Tables = append(view.Tables, t)
 	}
 	var b strings.Builder
-	if err := report.Page(pageText).Execute(&b, view); err != nil {
+	text, err := files.ReadFile("page.html")
+	if err == nil {
+		err = report.Page(string(text)).Execute(&b, view)
+	}
+	if err != nil {
 		panic("engines: page: " + err.Error()) // the template is ours
 	}
 	return b.String()

@@ -3,7 +3,7 @@ package engines
 import (
 	"bufio"
 	"bytes"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,16 +14,26 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/formatjson"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/embedded"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/script"
 	"github.com/goassay/assay/harness/hub/manifest"
 )
 
-// PublishedReadings are the readings that `make engines` wrote last: of the template of each family
-// by each parser of each engine. They are what [ReadPublished] reads.
-//
-//go:embed published.jsonl
-var PublishedReadings []byte
+//go:embed page.html published.jsonl
+var stored embed.FS
+
+var files = embedded.New(stored)
+
+// PublishedReadings returns the readings that `make engines` wrote last: of the template of each
+// family by each parser of each engine.
+func PublishedReadings() (*Published, error) {
+	text, err := files.ReadFile("published.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	return ReadPublished(text)
+}
 
 // Published has readings of families by engines by parsers. It answers for an engine that is not
 // installed. Its zero value is empty.
