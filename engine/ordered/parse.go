@@ -111,6 +111,9 @@ func (p *parser) value(depth int) Value {
 	case p.pos >= len(p.text):
 		return p.fail("the JSON text ends, expected a value")
 	}
+	if why := source.Encoding(p.text); why != "" && p.pos == 0 {
+		return p.fail(why)
+	}
 	return p.fail("expected a JSON value")
 }
 

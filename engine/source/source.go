@@ -168,6 +168,19 @@ type Error struct {
 	Err  error  // the cause; may be nil
 }
 
+// Encoding returns what is wrong with a text that begins as one that is not plain UTF-8, and what to
+// do; "" where nothing is. Neither JSON nor TOML allows a byte order mark.
+func Encoding(text string) string {
+	switch {
+	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") ||
+		strings.IndexByte(text[:min(2, len(text))], 0) >= 0:
+		return "the text is in UTF-16, expected UTF-8; save it as UTF-8"
+	case strings.HasPrefix(text, "\ufeff"):
+		return "the text begins with a byte order mark; save it as UTF-8 without one"
+	}
+	return ""
+}
+
 // Errorf returns an error at an offset. A %w verb sets its cause.
 func Errorf(src *Source, off int, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)

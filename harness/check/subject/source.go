@@ -253,15 +253,14 @@ func isConfig(name, text string) bool {
 // not allow. No Jinja begins so.
 var config = regexp.MustCompile(`^\x{feff}?\s*\{\s*"((?s:.*)")?chat_template"\s*:`)
 
-// readable refuses a file whose text cannot be a template.
+// readable refuses a file whose text cannot be a template; one may begin with a byte order mark.
 func readable(name, text string) error {
 	wrong := func(what string) error { return source.Errorf(source.New(name, ""), 0, "%s", what) }
-	switch {
+	switch why := source.Encoding(text); {
 	case strings.TrimSpace(text) == "":
 		return wrong("the file is empty, expected a template")
-	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") ||
-		strings.IndexByte(text[:min(2, len(text))], 0) >= 0:
-		return wrong("the file is in UTF-16, expected UTF-8; save it as UTF-8")
+	case why != "" && !strings.HasPrefix(text, "\ufeff"):
+		return wrong(why)
 	}
 	return nil
 }

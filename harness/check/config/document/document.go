@@ -106,6 +106,9 @@ func Parse(src *source.Source) (*Value, error) {
 // located gives an error of the library its place in the text.
 func located(src *source.Source, err error) error {
 	var wrong *toml.DecodeError
+	if why := source.Encoding(src.Text); why != "" {
+		return source.Errorf(src, 0, "%s", why)
+	}
 	if !errors.As(err, &wrong) {
 		return source.Errorf(src, 0, "%s", strings.TrimPrefix(err.Error(), "toml: "))
 	}
