@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/foreign/target"
+	"github.com/goassay/assay/harness/report/safefile"
 	"github.com/goassay/assay/harness/report/spelling"
 )
 
@@ -147,12 +147,5 @@ func writeInto(file, member string, object ordered.Value) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(file+".new", []byte(written), info.Mode().Perm()); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return safefile.Write(file, safefile.Text(written))
 }

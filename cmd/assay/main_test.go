@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -42,8 +43,11 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool,
 			[]string){"status": status, "mkfile": mkfile},
 		Condition: func(name string) (bool, error) {
-			if name == "cloud" {
+			switch name {
+			case "cloud":
 				return observatory.Parquet, nil
+			case "mount": // in a namespace of its own
+				return exec.Command("unshare", "-rm", "true").Run() == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},

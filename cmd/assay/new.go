@@ -13,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/report/safefile"
 )
 
 var newCommand = command{
@@ -72,8 +73,8 @@ func scaffold(c *call, limits engine.Limits, dir, family string, json bool) erro
 	wrote := []string{}
 	for _, f := range []script.File{{Name: families.OwnTemplate, Text: src.Text}, cases} {
 		name := filepath.Join(folder, f.Name)
-		if err := os.WriteFile(name, []byte(f.Text), 0o666); err != nil {
-			return err
+		if err := safefile.Write(name, safefile.Text(f.Text)); err != nil {
+			return errors.Join(err, os.RemoveAll(folder))
 		}
 		wrote = append(wrote, name)
 	}

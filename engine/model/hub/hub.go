@@ -92,6 +92,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -192,7 +193,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		return c, nil
 	}
 	text, err := os.ReadFile(folder(filepath.Join(home, "token"), "HF_TOKEN_PATH"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return c, fmt.Errorf("the token file cannot be read: %w", err)
 	}
 	c.Token = Token(strings.TrimSpace(string(text)))

@@ -78,7 +78,7 @@ func (s *Store) Get(key Key) (e Entry, ok bool) {
 	if json.NewDecoder(io.LimitReader(unzipped, most)).Decode(&e) != nil {
 		return Entry{}, false
 	}
-	if info, err := os.Stat(name); err == nil && s.now().Sub(info.ModTime()) > fresh {
+	if info, err := os.Stat(name); err == nil && s.age(info) > fresh {
 		_ = os.Chtimes(name, s.now(), s.now()) // that it is in use is only told to Trim
 	}
 	return e, true
@@ -109,7 +109,7 @@ func (s *Store) Put(key Key, e Entry) {
 func (s *Store) Trim() {
 	mark := filepath.Join(s.dir, "trimmed")
 	info, err := os.Stat(mark)
-	if s.dir == "" || err == nil && s.now().Sub(info.ModTime()) < fresh {
+	if s.dir == "" || err == nil && s.age(info) < fresh {
 		return
 	}
 	if os.WriteFile(mark, nil, 0o666) != nil {
@@ -120,12 +120,16 @@ func (s *Store) Trim() {
 		if err != nil || d.IsDir() || name == mark {
 			return nil // what cannot be read stays
 		}
-		if info, err := d.Info(); err == nil && s.now().Sub(info.ModTime()) > unused {
+		if info, err := d.Info(); err == nil && s.age(info) > unused {
 			_ = os.Remove(name)
 		}
 		return nil
 	})
 }
+
+// age is how far from now a file was marked: a mark in the future, of a clock that has gone back
+// since, is no younger than one as far in the past.
+func (s *Store) age(info fs.FileInfo) time.Duration { return s.now().Sub(info.ModTime()).Abs() }
 
 // file is the file of a key.
 func (s *Store) file(key Key) string {

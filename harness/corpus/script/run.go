@@ -2,7 +2,6 @@ package script
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/split"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/report/safefile"
 )
 
 // run is the state of one script.
@@ -124,7 +124,7 @@ func (r *run) writeUpdates(t testscript.T, file string) {
 		t.Fatal(file, ": the text that was found has a line that looks like a header of txtar, "+
 			"and cannot stand in a script")
 	}
-	if err := os.WriteFile(file, updated, 0o666); err != nil {
+	if err := safefile.Write(file, safefile.Text(string(updated))); err != nil {
 		t.Fatal(err)
 	}
 }

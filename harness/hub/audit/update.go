@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/hub/advisory"
@@ -74,7 +75,7 @@ func age(stored string) (string, error) {
 // read reads the index that is stored; nil: there is none.
 func read(stored string) (*advisory.Index, error) {
 	text, err := os.ReadFile(stored)
-	if errors.Is(err, fs.ErrNotExist) || stored == "" {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || stored == "" {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
