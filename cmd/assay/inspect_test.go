@@ -68,6 +68,16 @@ func modelValue(ts *testscript.TestScript, value string) gguf.Value {
 		yes, err := strconv.ParseBool(rest)
 		ts.Check(err)
 		return gguf.Of(yes)
+	case kind == "ints":
+		var items []gguf.Value
+		for text := range strings.SplitSeq(rest, ",") {
+			n, err := strconv.ParseInt(text, 10, 32)
+			ts.Check(err)
+			items = append(items, gguf.Of(int32(n)))
+		}
+		list, err := gguf.ArrayOf(items[0].Type(), items...)
+		ts.Check(err)
+		return list
 	case kind == "texts":
 		return gguf.Texts(strings.Split(rest, ",")...)
 	}
