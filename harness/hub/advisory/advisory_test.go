@@ -3,6 +3,7 @@ package advisory_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +17,9 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/corpus/relatives"
 	"github.com/goassay/assay/harness/edit/mutate"
 	"github.com/goassay/assay/harness/hub/advisory"
 )
@@ -31,11 +34,16 @@ func published(t *testing.T) []*advisory.Record {
 	return records
 }
 
-// maxIndex is how large the index of digests may become, for programs that embed it.
-const maxIndex = 200 << 10
+// The bounds of the records, and of the index of digests, which programs embed.
+const (
+	minRecords = 120
+	minMended  = 60 // of them, by a text that somebody published
+	maxAlike   = 3  // of a rule with one excerpt, or with one family as the nearest relative
+	maxIndex   = 200 << 10
+)
 
-// TestRecords holds the records to what no schema says: each names a rule that there is, no text is
-// the mended and the faulty one, and the index stays small.
+// TestRecords holds the records to what no schema says: there are enough of them, each names a rule
+// that there is, no text is the mended and the faulty one, and the index stays small.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	rules := map[string]bool{}
@@ -48,8 +56,16 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	all, mended, alike := 0, 0, map[string]int{}
 	for _, r := range records {
 		d := r.Template
+		if r.Withdrawn == "" {
+			all++
+			alike[d.Rule+" with the excerpt "+d.Excerpt.Faulty]++
+		}
+		if r.Withdrawn == "" && d.Fixed != nil {
+			mended++
+		}
 		if !rules[d.Rule] {
 			t.Errorf("%s: there is no rule %s", r.ID, d.Rule)
 		}
@@ -82,9 +98,23 @@ func TestRecords(t *testing.T) {
 			}
 		}
 	}
+	if all < minRecords || mended < minMended {
+		t.Errorf("%d records, %d with a mended text, are too few", all, mended)
+	}
+	fewAlike(t, alike)
 	var text bytes.Buffer
 	if err := index.Write(&text); err != nil || text.Len() > maxIndex {
 		t.Errorf("the index has %d bytes; at most %d are allowed (%v)", text.Len(), maxIndex, err)
+	}
+}
+
+// fewAlike demands that no cause has more than its share of the records.
+func fewAlike(t *testing.T, alike map[string]int) {
+	t.Helper()
+	for what, n := range alike {
+		if n > maxAlike {
+			t.Errorf("%d records are of %s; at most %d may be", n, what, maxAlike)
+		}
 	}
 }
 
@@ -118,7 +148,9 @@ var slice = flag.Bool("slice", false, "prove the records whose texts are there, 
 
 // TestProven proves the records on the texts that the folders of ASSAY_TEXTS have: the faulty text
 // has the digests and the finding of the rule, and makes the faulty prompts; the mended one does
-// not. A record of which no folder has the text fails.
+// not, or has a lesser one. The finding is no worse than the record says, and where the first
+// witness ends in an error, it is about the line of that. A record of which no folder has the text
+// fails.
 func TestProven(t *testing.T) {
 	t.Parallel()
 	folders := filepath.SplitList(os.Getenv("ASSAY_TEXTS"))
@@ -139,7 +171,7 @@ func TestProven(t *testing.T) {
 			texts[advisory.Digest(string(text))] = string(text)
 		}
 	}
-	proved := 0
+	proved, alike := 0, map[string]int{}
 	for _, r := range published(t) {
 		faulty, there := texts[r.Template.Text.Exact]
 		mended := ""
@@ -153,30 +185,37 @@ func TestProven(t *testing.T) {
 			continue
 		}
 		proved++
+		kin := relatives.Find(subject.New(r.ID, faulty))
+		if kin != nil && len(kin.Near) > 0 && r.Withdrawn == "" {
+			alike[r.Template.Rule+" in relatives of "+kin.Nearest]++
+		}
 		t.Run(r.ID, func(t *testing.T) {
 			t.Parallel()
 			if got := advisory.DigestsOf(faulty); got != r.Template.Text {
 				t.Errorf("the digests are %v", got)
 			}
-			was := proven(t, r, faulty, true)
-			var is mutate.Found
+			was, loud := proven(t, r, faulty, true)
+			var is, less mutate.Found
 			if r.Template.Fixed != nil {
-				is = proven(t, r, mended, false)
+				is, less = proven(t, r, mended, false)
 			}
-			if !slices.Contains(was.More(is), r.Template.Rule) {
+			if !slices.Contains(slices.Concat(was.More(is), loud.More(less)), r.Template.Rule) {
 				t.Errorf("%s finds no more in the faulty text than in the mended one",
 					r.Template.Rule)
 			}
+			pointed(t, r, faulty)
 		})
 	}
+	fewAlike(t, alike)
 	if proved == 0 {
 		t.Error("no folder has the texts of any record")
 	}
 }
 
-// proven holds the prompts of a text to the witnesses of a record, and returns its findings, notes
-// as well: a record weighs what happened to somebody, a rule what a server shows in general.
-func proven(t *testing.T, r *advisory.Record, text string, faulty bool) mutate.Found {
+// proven holds the prompts of a text to the witnesses of a record, and returns its findings, with
+// and without notes: a record weighs what happened to somebody, a rule what a server shows in
+// general.
+func proven(t *testing.T, r *advisory.Record, text string, faulty bool) (all, loud mutate.Found) {
 	t.Helper()
 	src := subject.New(r.ID, text)
 	renders, err := advisory.NewRenders(t.Context(), src, engine.Limits{})
@@ -186,8 +225,30 @@ func proven(t *testing.T, r *advisory.Record, text string, faulty bool) mutate.F
 	if r.Shown(renders) != faulty {
 		t.Errorf("the witnesses do not tell the texts apart")
 	}
-	all, _ := mutate.Check(src)
-	return all
+	return mutate.Check(src)
+}
+
+// pointed holds the findings of a record's rule in its text to the record's severity, and to the
+// line in its excerpt.
+func pointed(t *testing.T, r *advisory.Record, text string) {
+	t.Helper()
+	line := 0
+	ends, _ := fmt.Sscanf(r.Template.Excerpt.Faulty, "(no prompt: line %d:", &line)
+	there := ends == 0
+	only := check.Options{Only: []string{r.Template.Rule}}
+	for _, found := range check.Template(subject.New(r.ID, text), only) {
+		if found.Rule != r.Template.Rule || found.Status == rule.Passed {
+			continue
+		}
+		there = there || found.Place.Line == line
+		if found.Level() > r.Template.Severity {
+			t.Errorf("the severity is %s, and that of the finding %s", r.Template.Severity,
+				found.Level())
+		}
+	}
+	if !there {
+		t.Errorf("no finding of %s is about line %d", r.Template.Rule, line)
+	}
 }
 
 func TestCanonical(t *testing.T) {
