@@ -179,7 +179,6 @@ func (a *auditing) open(c *call, name string) ([]subject.Source, error) {
 		sources, err := audit.Open(name, c.stdin)
 		if err != nil {
 			c.warn("%v", err)
-			continue
 		}
 		all = append(all, sources...)
 	}

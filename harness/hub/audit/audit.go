@@ -167,7 +167,7 @@ func distinct(all []Match) []Match {
 func (b *Book) Rules() []rule.Rule {
 	var all []rule.Rule
 	for _, r := range b.Records {
-		all = append(all, rule.Rule{ID: r.ID, Name: r.ID, Severity: r.Template.Severity,
+		all = append(all, rule.Rule{ID: r.ID, Name: r.Template.Rule, Severity: r.Template.Severity,
 			Short: r.Summary, Damage: r.Details, Fix: mended(r)})
 	}
 	return all
@@ -203,7 +203,7 @@ func (m Match) Result(src subject.Source) rule.Result {
 	if t.Severity == rule.Error {
 		status = rule.Failed
 	}
-	return rule.Result{Suite: src.Name, Group: "known", Name: m.ID, Rule: m.ID, Status: status,
+	return rule.Result{Suite: src.Name, Group: "known", Name: t.Rule, Rule: m.ID, Status: status,
 		Severity: t.Severity, Place: rule.Place{File: src.File}, Text: strings.Join(text, "\n")}
 }
 

@@ -69,7 +69,8 @@ func isGGUF(path string) bool {
 	return err == nil && string(magic[:]) == "GGUF"
 }
 
-// Open opens the templates of a name, each text once.
+// Open opens the templates of a name, each text once. Those of a model folder are returned beside
+// the error of its files that cannot be read.
 func Open(name string, stdin io.Reader) ([]subject.Source, error) {
 	if isBlob(name) && isGGUF(name) {
 		dir, file := filepath.Split(name)
@@ -84,7 +85,10 @@ func Open(name string, stdin io.Reader) ([]subject.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return m.Distinct(), nil
+		for _, p := range m.Problems {
+			err = errors.Join(err, p)
+		}
+		return m.Distinct(), err
 	}
 	return subject.OpenAll(name, stdin)
 }

@@ -132,6 +132,6 @@ func override(src subject.Source, text, dir, why string) (string, error) {
 	if err := safefile.Write(out, safefile.Text(text)); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s is the mended template: %s; llama-server --jinja --chat-template-file "+
-		"%s, vllm serve --chat-template %s", out, why, out, out), nil
+	return fmt.Sprintf("%s is the mended template of %s: %s; llama-server --jinja "+
+		"--chat-template-file %s, vllm serve --chat-template %s", out, src.Name, why, out, out), nil
 }
