@@ -11,10 +11,10 @@ import (
 var ValuesRunTogether = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A169", Name: "values-run-together", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "A value of a call, a tool or a document runs into the next one, or into a " +
-			"letter of the template's own, with nothing between.",
-		Damage: "The model reads the id call_7 and the result 18 degrees as call_718 degrees, " +
-			"and two calls as one.",
+		Short: "A value of a tool call, a tool or a document runs into the next one, or into the " +
+			"template's own text.",
+		Damage: "The model reads the id call_7 and the result 18 degrees as call_718 degrees, or " +
+			"two calls as one.",
 		Fix: "Write a separator between the two: a line feed, a comma or a marker.",
 	},
 	Find: findValuesRunTogether,

@@ -11,10 +11,9 @@ var BlankStart = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A170", Name: "blank-start", Severity: rule.Warning, Harm: rule.Changed,
 		Short: "The prompt begins with white space before its first marker.",
-		Damage: "A token that no conversation of the training began with stands before the " +
-			"first one, or between two tokens that mark the start.",
-		Fix: "Let the blocks before the first text eat the white space after them: " +
-			"write -%} at their ends.",
+		Damage: "A token stands before the start token, or between two of them, with which no " +
+			"conversation of the training began.",
+		Fix: "Strip the white space after the blocks before the first text: end them with `-%}`.",
 	},
 	Find: findBlankStart,
 }

@@ -11,9 +11,9 @@ var StartMissing = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A171", Name: "start-missing", Severity: rule.Warning, Harm: rule.Lost,
 		Short: "The marker with which prompts begin is missing for some requests.",
-		Damage: "A conversation without instructions begins without the token with which " +
-			"every conversation of the training began.",
-		Fix: "Write the marker before the first branch, or in each of its branches.",
+		Damage: "A conversation without a system message, for example, lacks the token with " +
+			"which every conversation of the training began.",
+		Fix: "Write the marker before the first `{% if %}`, or in each branch.",
 	},
 	Requires: []string{"A125"},
 	Find:     findStartMissing,

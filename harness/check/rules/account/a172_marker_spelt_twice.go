@@ -10,9 +10,9 @@ import (
 var MarkerSpeltTwice = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A172", Name: "marker-spelt-twice", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "A marker has two spellings that look alike.",
-		Damage: "One of them is the special token; the other one, with a bar of another width, " +
-			"is taken apart as plain text, and the model does not see where a turn begins.",
+		Short: "A marker is written in two spellings that look alike.",
+		Damage: "One of them is the special token. The other, with a bar of another width, is " +
+			"split into plain text, and the model does not see where a turn begins.",
 		Fix: "Write the marker everywhere as the tokeniser has it.",
 	},
 	Find: findMarkerSpeltTwice,

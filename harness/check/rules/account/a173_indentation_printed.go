@@ -11,10 +11,10 @@ import (
 var IndentationPrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A173", Name: "indentation-printed", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "The indentation of a line of the template stands between two turns of the prompt.",
-		Damage: "Every turn begins with blanks that no conversation of the training had, and " +
-			"every prompt costs tokens for them.",
-		Fix: "Let the blocks eat the white space around them: write {%- and {{-.",
+		Short: "The indentation of the template's own lines is printed between two turns.",
+		Damage: "Every turn begins with blanks that the training did not have, and every prompt " +
+			"costs tokens for them.",
+		Fix: "Strip the white space around blocks: write `{%-` and `{{-`.",
 	},
 	Find: findIndentationPrinted,
 }

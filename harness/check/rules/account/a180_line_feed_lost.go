@@ -11,12 +11,12 @@ import (
 var LineFeedLost = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A180", Name: "line-feed-lost", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "Two parts of the prompt stand in one line, and a line feed parts them from " +
-			"everything else that stands there.",
-		Damage: "A call sticks to the name of the role, to the text before it or to the call " +
-			"before it: other tokens than in training, and the model learns to write it so.",
-		Fix: "Write the line feed in this place, too, or nowhere; look for a minus sign in a " +
-			"tag, and for loop.first where there is a text before the loop.",
+		Short: "A line feed is missing between two parts of the prompt, though it stands there " +
+			"in every other case.",
+		Damage: "A tool call sticks to the role, the content or the call before it: other tokens " +
+			"than in training, and the model learns to write it so.",
+		Fix: "Write the line feed in this place as well, or nowhere. Look for a minus sign in a " +
+			"tag, and for `loop.first` where there is text before the loop.",
 	},
 	Find: findLineFeedLost,
 }

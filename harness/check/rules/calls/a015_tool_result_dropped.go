@@ -14,9 +14,9 @@ import (
 var ToolResultDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A015", Name: "tool-result-dropped", Severity: rule.Error, Harm: rule.Lost,
-		Short:  "The result of a tool does not reach the prompt.",
+		Short:  "The content of a tool message is left out of the prompt.",
 		Damage: "The model calls the tool again and again, or makes the result up.",
-		Fix:    "Write the content of messages with the role tool.",
+		Fix:    "Write the content of messages whose role is tool.",
 	},
 	Find: checkResult,
 }

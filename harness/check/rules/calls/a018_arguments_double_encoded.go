@@ -11,10 +11,11 @@ import (
 var ArgumentsDoubleEncoded = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A018", Name: "arguments-double-encoded", Severity: rule.Note, Harm: rule.Changed,
-		Short: "Arguments that come as a string, as OpenAI's API sends them, are printed as a " +
-			"quoted string.",
-		Damage: "The model sees \"{\\\"city\\\": ...}\" in its history and answers in kind.",
-		Fix:    "Print arguments with tojson only if they are not a string.",
+		Short: "Tool-call arguments that come as a string are printed as a quoted string.",
+		Damage: "OpenAI's API sends arguments as a string. The model sees `\"{\\\"city\\\": " +
+			"...}\"` in its history and writes the same.",
+		Fix: "Quote only what is not a string: `{{ arguments if arguments is string else " +
+			"arguments | tojson }}`.",
 	},
 	Find: probe.IfReplays(checkStringArguments),
 }

@@ -12,9 +12,9 @@ import (
 var CallDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A026", Name: "call-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "Of two calls in a message only one is written, or the message is refused.",
+		Short:  "Of two tool calls in a message only one is written, or the message is refused.",
 		Damage: "Agents that call tools in parallel lose calls, or get an error.",
-		Fix:    "Write all calls in a loop.",
+		Fix:    "Write all calls: `{% for call in message.tool_calls %}`.",
 	},
 	Supersedes: []string{"A165"},
 	Find:       probe.IfReplays(checkCalls),

@@ -10,9 +10,10 @@ import (
 var CallIDDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A027", Name: "call-id-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "The ids of calls do not reach the prompt, or only beside their results.",
-		Damage: "With several calls the model cannot tell which result belongs to which.",
-		Fix:    "Write the id with the call and with the result, if the model was trained so.",
+		Short: "The ids of tool calls are left out of the prompt, or are written with the " +
+			"results alone.",
+		Damage: "With several calls the model cannot tell which result belongs to which call.",
+		Fix:    "Write the id with the call and with its result, if the model was trained on ids.",
 	},
 	Find: probe.IfReplays(checkIDs),
 }

@@ -12,10 +12,9 @@ import (
 var ArgumentsRefused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A036", Name: "arguments-refused", Severity: rule.Warning, Harm: rule.Crashed,
-		Short: "Arguments of one of the two forms, string or object, end in an error.",
-		Damage: "The template works in the server that it was written for and fails in the next " +
-			"one.",
-		Fix: "Ask {% if arguments is string %} and serve both.",
+		Short:  "Tool-call arguments in one of their two forms, string or object, end in an error.",
+		Damage: "The template works on the server that it was written for and fails on the next.",
+		Fix:    "Test `{% if arguments is string %}` and write both forms.",
 	},
 	Find: probe.IfReplays(checkArgumentForms),
 }

@@ -19,11 +19,11 @@ import (
 var CallLost = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A062", Name: "call-lost", Severity: rule.Error, Harm: rule.Lost,
-		Short: "A call, its name or an argument does not reach the prompt in some form of " +
-			"message that clients send.",
-		Damage: "The model sees the result of a call that it has not made, and makes it again.",
-		Fix: "Write the calls of a message whatever its content is: null, absent, an empty " +
-			"string, a text.",
+		Short: "A tool call, its name or an argument is left out of the prompt for some messages " +
+			"that clients send.",
+		Damage: "The model sees the result of a call that it has not made, and makes the call " +
+			"again.",
+		Fix: "Write tool_calls whatever the content is: null, absent, an empty string or text.",
 	},
 	Find: checkCallsWritten,
 }

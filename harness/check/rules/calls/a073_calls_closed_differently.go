@@ -15,10 +15,10 @@ import (
 var CallsClosedDifferently = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A073", Name: "calls-closed-differently", Severity: rule.Error, Harm: rule.Glued,
-		Short: "A message with one call ends otherwise than a message with several.",
-		Damage: "The section of calls is left open where there is only one, and the model never " +
-			"learns to close it.",
-		Fix: "Close the section after the loop over the calls.",
+		Short: "A message with one tool call ends differently from a message with several.",
+		Damage: "The section of tool calls stays open where there is only one, and the model " +
+			"never learns to close it.",
+		Fix: "Close the section after the loop over tool_calls.",
 	},
 	Find: checkCallsClosed,
 }

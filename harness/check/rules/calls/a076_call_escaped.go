@@ -11,11 +11,10 @@ import (
 var CallEscaped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A076", Name: "call-escaped", Severity: rule.Error, Harm: rule.Changed,
-		Short: "The quotes of a call are written as HTML entities where its arguments come as an " +
-			"object.",
-		Damage: "A server that gives objects, as transformers does, shows the model " +
-			"{&#34;name&#34;: ...}, and it answers in kind.",
-		Fix: "Mark nothing as safe: jinja2 escapes all text that is joined with such a value, " +
+		Short: "The quotes of a tool call become HTML entities where its arguments are an object.",
+		Damage: "A server that passes objects, as transformers does, shows the model " +
+			"`{&#34;name&#34;: ...}`, and the model writes the same.",
+		Fix: "Mark nothing as `safe`: jinja2 escapes all text that is joined with such a value, " +
 			"the template's own as well.",
 	},
 	Find: probe.IfReplays(checkEscapedCalls),

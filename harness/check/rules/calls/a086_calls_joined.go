@@ -14,10 +14,11 @@ import (
 var CallsJoined = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A086", Name: "calls-joined", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "The calls of a message are not joined as a model could write them.",
-		Damage: "An array of calls is no JSON, or the second call is spelt otherwise than the " +
-			"third.",
-		Fix: "Write the separator before every call but the first.",
+		Short: "The tool calls of a message are joined wrongly.",
+		Damage: "The array of calls is not valid JSON, or the second call is written differently " +
+			"from the third.",
+		Fix: "Write the separator before every call but the first: `{% if not loop.first %}, {% " +
+			"endif %}`.",
 	},
 	Supersedes: []string{"A180"},
 	Find:       checkJoined,

@@ -12,9 +12,9 @@ import (
 var ResultAsQuestion = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A089", Name: "result-as-question", Severity: rule.Warning, Harm: rule.Misread,
-		Short:  "A tool's result is written exactly as a user's message would be.",
-		Damage: "The model cannot tell a web page that a tool read from its user's wishes.",
-		Fix:    "Give results a role or a marker of their own.",
+		Short:  "A tool message is written exactly as a user message would be.",
+		Damage: "The model cannot tell a web page that a tool read from what the user wants.",
+		Fix:    "Give tool messages a role or a marker of their own.",
 	},
 	Find: probe.IfReplays(checkResultRole),
 }

@@ -22,11 +22,10 @@ import (
 var NumbersSkip = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A123", Name: "numbers-skip", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "The template numbers calls, results or pictures and skips or repeats a number, or " +
-			"numbers the results otherwise than the calls.",
+		Short: "The numbers of tool calls, results or images skip, repeat or do not match.",
 		Damage: "The model refers to a call by a number that is not there, and takes one result " +
 			"for another's.",
-		Fix: "Count each call, each result and each picture once.",
+		Fix: "Count each call, each result and each image once.",
 	},
 	Find: checkCounted,
 }

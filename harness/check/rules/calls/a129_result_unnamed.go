@@ -15,11 +15,12 @@ import (
 var ResultUnnamed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A129", Name: "result-unnamed", Severity: rule.Error, Harm: rule.Refused,
-		Short: "A tool's result without the function's name, as OpenAI's API has it, is refused, " +
-			"or its call's id or a word stands for the name.",
-		Damage: "Clients send the id of the call alone: the model reads the result of a function " +
-			"that does not exist.",
-		Fix: "Look the name up: go through the calls before for the one whose id is tool_call_id.",
+		Short: "A tool message without the function's name is refused, or gets an id or another " +
+			"word for a name.",
+		Damage: "Clients send the tool_call_id alone, as OpenAI's API has it: the model reads " +
+			"the result of a function that does not exist.",
+		Fix: "Look the name up among the tool_calls before: that of the call whose id is the " +
+			"tool_call_id.",
 	},
 	Find: probe.IfReplays(checkResultNamed),
 }

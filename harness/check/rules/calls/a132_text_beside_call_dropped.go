@@ -10,10 +10,10 @@ import (
 var TextBesideCallDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A132", Name: "text-beside-call-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The text of a message that has calls as well never reaches the prompt.",
+		Short: "Content beside tool_calls is never written.",
 		Damage: "The model told the user something before it called a tool, and does not see it: " +
 			"it says so again, or loses its plan.",
-		Fix: "Write the content of a message before its calls, if the model was trained to " +
+		Fix: "Write the content of a message before its tool calls, if the model was trained to " +
 			"write text there.",
 	},
 	Find: func(s *probe.Subject, find probe.Finder) { checkBesideCalls(s, find, false) },

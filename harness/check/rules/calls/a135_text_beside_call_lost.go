@@ -13,11 +13,10 @@ import (
 var TextBesideCallLost = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A135", Name: "text-beside-call-lost", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The text of a message that has calls as well reaches the prompt in some " +
-			"conversations and not in others.",
+		Short: "Content beside tool_calls is written in some conversations and not in others.",
 		Damage: "The model told the user something before it called a tool, and sees it in some " +
-			"turns and not in others.",
-		Fix: "Write the content of a message before its calls, whatever else it has and " +
+			"messages and not in others.",
+		Fix: "Write the content of a message before its tool calls, whatever else it has and " +
 			"wherever it stands.",
 	},
 	Find: func(s *probe.Subject, find probe.Finder) {

@@ -15,10 +15,11 @@ import (
 var PromptForbidsCalls = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A145", Name: "prompt-forbids-calls", Severity: rule.Error, Harm: rule.Misread,
-		Short: "The generation prompt begins an answer in a way in which no call begins, though " +
-			"the request has tools.",
-		Damage: "The model writes an answer where it would have called a tool.",
-		Fix:    "End the generation prompt before the text that only answers begin with.",
+		Short: "With tools, the generation prompt begins a message in a way in which no tool " +
+			"call can begin.",
+		Damage: "The model writes text where it would have called a tool.",
+		Fix: "End the generation prompt before the text that begins only messages without " +
+			"tool_calls.",
 	},
 	Find: checkCallsBegin,
 }

@@ -14,7 +14,7 @@ var ClientRequestFails = &probe.Rule{
 			"not mean to raise.",
 		Damage: "The client gets status 500 in the middle of its work, and its users are told " +
 			"that the model is broken.",
-		Fix: "The finding names the message, and the form in which it is rendered; `assay fix` " +
+		Fix: "The finding names the message, and a form of it that is rendered; `assay fix` " +
 			"mends some.",
 	},
 	Find: checkClientFails,

@@ -19,12 +19,12 @@ import (
 var ClientRequestChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A096", Name: "client-request-changed", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "A request that a client sends (--client) is refused in the template's words, or " +
-			"a part of it does not reach the prompt as it was.",
-		Damage: "The client must send something else to this model, or the model does not see the " +
-			"message.",
-		Fix: "The finding names the message, and the form in which it is rendered; render it " +
-			"where it stands.",
+		Short: "A request that a client sends (--client) is refused, or part of it is lost or " +
+			"changed.",
+		Damage: "The client must send something else to this model, or the model does not see " +
+			"the message.",
+		Fix: "The finding names the message, and a form of it that is rendered; render the " +
+			"message where it stands.",
 	},
 	Find: checkClientChanged,
 }

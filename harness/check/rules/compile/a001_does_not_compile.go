@@ -15,10 +15,10 @@ var DoesNotCompile = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A001", Name: "does-not-compile", Severity: rule.Error, Harm: rule.Crashed,
 		Short: "The template is not valid Jinja.",
-		Damage: "Servers refuse to load the model, or fall back silently to another template and " +
-			"produce garbage.",
-		Fix: "The message has the place. A template that renders elsewhere may use an " +
-			"extension that transformers does not have.",
+		Damage: "Servers refuse to load the model, or silently use another template and the " +
+			"model answers badly.",
+		Fix: "The message gives the line and column. If the template renders elsewhere, it may " +
+			"use a Jinja extension that transformers does not enable.",
 	},
 	Group:          probe.GroupCompile,
 	Unsuppressible: true,

@@ -17,10 +17,10 @@ import (
 var RendersNothing = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A002", Name: "renders-nothing", Severity: rule.Error, Harm: rule.Crashed,
-		Short:  "The template fails on the plainest conversation.",
+		Short:  "The template fails on the simplest request, one user message.",
 		Damage: "Every request ends in an error.",
-		Fix: "Render one user message and nothing else; give variables that may be missing a " +
-			"default.",
+		Fix: "Render a single user message first. Give each variable that a request may lack a " +
+			"default: `{{ x | default('') }}`.",
 	},
 	Group:          probe.GroupCompile,
 	Unsuppressible: true,

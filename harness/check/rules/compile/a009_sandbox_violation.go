@@ -17,10 +17,10 @@ import (
 var SandboxViolation = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A009", Name: "sandbox-violation", Severity: rule.Warning, Harm: rule.Crashed,
-		Short: "The template changes its input, which the sandbox of Hugging Face's transformers " +
-			"forbids.",
-		Damage: "It works in one server and ends every request in a SecurityError in another.",
-		Fix:    "Build new lists with + instead of append, and new values with set or namespace.",
+		Short:  "The template changes its input, which the sandbox of transformers forbids.",
+		Damage: "It works on one server; on another every request ends in a SecurityError.",
+		Fix: "Build a new list with `+` instead of calling append, and a new value with `set` or " +
+			"`namespace`.",
 	},
 	Find: checkSandbox,
 }

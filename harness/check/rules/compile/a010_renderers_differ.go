@@ -17,9 +17,9 @@ import (
 var RenderersDiffer = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A010", Name: "renderers-differ", Severity: rule.Note, Harm: rule.Changed,
-		Short:  "A second implementation of Jinja renders the template differently, or not at all.",
-		Damage: "Servers written with that library send another prompt to the model.",
-		Fix:    "Avoid the difference where the template is meant to run with that library.",
+		Short:  "Another implementation of Jinja renders the template differently, or not at all.",
+		Damage: "Servers that use it send the model another prompt.",
+		Fix:    "Avoid the construct if the template is meant for such servers.",
 	},
 	Find: checkRenderers,
 }

@@ -10,8 +10,8 @@ var TemplateShadowed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A032", Name: "template-shadowed", Severity: rule.Warning, Harm: rule.Changed,
 		Short:  "Other templates stand beside this one and differ from it.",
-		Damage: "Which one is used depends on the server; a fix in one is missing in the other.",
-		Fix:    "Keep a single template, or make them equal.",
+		Damage: "The server decides which one is used; a fix in one is missing in the other.",
+		Fix:    "Keep one template, or make them equal.",
 	},
 	Find: checkShadowed,
 }

@@ -16,9 +16,9 @@ var ClockRead = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A035", Name: "clock-read", Severity: rule.Note, Harm: rule.Style,
 		Short: "The prompt depends on the time.",
-		Damage: "Cached prefixes are lost when the date changes, and tests that compare prompts " +
+		Damage: "Cached prompts are lost when the date changes, and tests that compare prompts " +
 			"fail the day after.",
-		Fix: "Let the client give the date as a variable.",
+		Fix: "Let the client pass the date as a variable.",
 	},
 	Find: checkClock,
 }

@@ -10,10 +10,10 @@ var TooCostly = &probe.Rule{
 	Rule: rule.Rule{
 		ID: probe.TooCostly, Name: "too-costly", Severity: rule.Error, Harm: rule.Crashed,
 		Short: "Rendering the requests of all checks takes more steps than allowed.",
-		Damage: "A request keeps the server busy for long; the findings about the template are " +
-			"incomplete, so nothing else is reported of it.",
-		Fix: "Look for loops over loops. An honest template takes some ten thousand steps; " +
-			"--limit total=N allows more.",
+		Damage: "A request keeps the server busy for long. Nothing else is reported about this " +
+			"template, since the check stopped.",
+		Fix: "Look for loops inside loops. Templates usually take some ten thousand steps; " +
+			"`--limit total=N` allows more.",
 	},
 	Unsuppressible: true,
 	Find:           checkCost,

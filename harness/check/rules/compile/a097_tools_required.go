@@ -10,11 +10,10 @@ import (
 var ToolsRequired = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A097", Name: "tools-required", Severity: rule.Error, Harm: rule.Refused,
-		Short: "The template must serve tools (--require-tools) and does not: it leaves out " +
-			"tools or calls, or its calls cannot be read back.",
+		Short:  "The template must serve tools (--require-tools) and does not.",
 		Damage: "Whoever serves the model for agents finds out by their failures.",
-		Fix: "Describe the tools in the prompt and write the calls of the history; `assay " +
-			"caps` shows which of the two is missing.",
+		Fix: "Describe the tools in the prompt, and write the tool_calls of the history so that " +
+			"they can be read back. `assay caps` shows what is missing.",
 	},
 	Unsuppressible: true,
 	Find:           checkToolCapable,

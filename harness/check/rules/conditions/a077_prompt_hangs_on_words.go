@@ -20,11 +20,10 @@ import (
 var PromptHangsOnWords = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A077", Name: "prompt-hangs-on-words", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "Words in a message that is not the model's own change the rest of the prompt.",
-		Damage: "Whoever writes such a word, or brings it in by a tool's result, changes the " +
-			"prompt; a template can show those who test it another face.",
-		Fix: "Let a variable decide, such as enable_thinking, and leave the texts of messages " +
-			"alone.",
+		Short: "A word in a user, system or tool message changes the rest of the prompt.",
+		Damage: "Whoever writes the word, or brings it in through a tool, changes the prompt; a " +
+			"template can so hide from tests what it does.",
+		Fix: "Let a variable such as enable_thinking decide, and not the text of messages.",
 	},
 	Find: checkWords,
 }

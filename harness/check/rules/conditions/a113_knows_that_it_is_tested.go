@@ -17,10 +17,9 @@ import (
 var KnowsThatItIsTested = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A113", Name: "knows-that-it-is-tested", Severity: rule.Error, Harm: rule.Changed,
-		Short: "The template does something else with the words that tests use than with any " +
-			"others.",
+		Short:  "The template treats the words that tests use differently from any others.",
 		Damage: "Tests see another prompt than users do: whatever they find says nothing.",
-		Fix:    "Leave the texts of messages alone.",
+		Fix:    "Let nothing depend on the text of messages.",
 	},
 	Unsuppressible: true,
 	Find:           checkTested,

@@ -23,13 +23,12 @@ import (
 var TextAtACount = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A140", Name: "text-at-a-count", Severity: rule.Error, Harm: rule.Changed,
-		Short: "The template writes words of its own that other requests of the kind do not " +
-			"have: a count, a length, the day or the look of a text, a name or an id brings " +
-			"them about.",
-		Damage: "Whoever reads the prompts of tests, or of the first minutes, does not see what " +
-			"the model is told later; a stranger's template can plant a turn so.",
-		Fix: "Write the same text whatever the number of messages, calls and tools, the texts " +
-			"and the day.",
+		Short: "The template adds text of its own at a certain count, length, date, or look of a " +
+			"text, a name or an id.",
+		Damage: "Whoever tests with short conversations does not see what the model is told " +
+			"later; a stranger's template can hide instructions so.",
+		Fix: "Write the same text whatever the number of messages, calls and tools, their texts " +
+			"and the date.",
 	},
 	Unsuppressible: true,
 	Sized:          true,

@@ -22,11 +22,11 @@ import (
 var ThresholdNotExercised = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A141", Name: "threshold-not-exercised", Severity: rule.Warning, Harm: rule.Style,
-		Short: "A condition on a number had the same outcome in all requests that were tried, " +
-			"long ones too, or no request made the template write one of its texts.",
-		Damage: "Nobody has seen the prompt beyond the threshold, or with the sentence.",
-		Fix: "Read the lines that it guards, and try a request of that size; `assay coverage` " +
-			"shows what reaches them.",
+		Short: "No request that was tried, however long, changed a condition on a number, or " +
+			"made the template write one of its texts.",
+		Damage: "Nobody has seen the prompt beyond the threshold, or with that text.",
+		Fix: "Read the lines that the condition guards, and try a request of that size. `assay " +
+			"coverage` shows what reaches them.",
 	},
 	Sized: true,
 	Find:  prompts.IfHeard(checkThresholds),

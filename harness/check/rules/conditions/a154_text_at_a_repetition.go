@@ -12,12 +12,12 @@ import (
 var TextAtARepetition = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A154", Name: "text-at-a-repetition", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "The template adds words of its own once equal messages or calls have come a " +
-			"number of times, and does not where as many differ.",
+		Short: "The template adds text of its own once a message or a tool call has been " +
+			"repeated a number of times.",
 		Damage: "A model that repeats a call for a good reason, such as to see whether a job has " +
-			"ended, is told to stop by words that nobody sent. Short tests do not show them.",
-		Fix: "Let the client stop a model that repeats itself, or write the words only where a " +
-			"variable of the request asks for them.",
+			"ended, is told to stop by text that nobody sent. Short tests do not show it.",
+		Fix: "Let the client stop a model that repeats itself, or write the text only where a " +
+			"variable of the request asks for it.",
 	},
 	Unsuppressible: true,
 	Sized:          true,

@@ -13,10 +13,10 @@ import (
 var NullContentPrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A012", Name: "null-content-printed", Severity: rule.Error, Harm: rule.Changed,
-		Short: "Content that is null beside a call is printed as a word, or refused.",
-		Damage: "Clients send null beside calls: the model reads that it said \"None\", or the " +
-			"second turn of every agent fails.",
-		Fix: "Write content only if it is there: {% if message.content %}.",
+		Short: "Null content beside tool_calls is printed as a word, or ends in an error.",
+		Damage: "Clients send null content with tool calls. The model reads that it said " +
+			"\"None\", or every request after the first tool call fails.",
+		Fix: "Print content only if there is some: `{% if message.content %}`.",
 	},
 	Find: probe.IfReplays(checkNull),
 }

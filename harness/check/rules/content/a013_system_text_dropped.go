@@ -18,9 +18,9 @@ import (
 var SystemTextDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A013", Name: "system-text-dropped", Severity: rule.Error, Harm: rule.Lost,
-		Short:  "A system message does not reach the prompt, and nobody is told.",
-		Damage: "Instructions are ignored silently.",
-		Fix:    "Write the system message, or raise an exception.",
+		Short:  "A system message is silently left out of the prompt.",
+		Damage: "The model never sees the client's instructions.",
+		Fix:    "Write the system message, or refuse it with `raise_exception`.",
 	},
 	Find: checkSystem,
 }

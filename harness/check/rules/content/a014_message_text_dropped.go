@@ -16,9 +16,9 @@ import (
 var MessageTextDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A014", Name: "message-text-dropped", Severity: rule.Error, Harm: rule.Lost,
-		Short:  "The text of a message in the history does not reach the prompt.",
-		Damage: "The model answers a conversation that it has not seen.",
-		Fix:    "Write the content of every message, of every role.",
+		Short:  "The content of a message in the history is left out of the prompt.",
+		Damage: "The model answers a conversation that it has not seen whole.",
+		Fix:    "Write the content of every message, whatever its role.",
 	},
 	Find: prompts.IfHeard(checkMessages),
 }

@@ -17,9 +17,10 @@ import (
 var TypedContentPrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A030", Name: "typed-content-printed", Severity: rule.Warning, Harm: rule.Changed,
-		Short:  "Content that comes as a list of parts is printed as a list.",
-		Damage: "The model reads [{'type': 'text', ...}] instead of the user's text.",
-		Fix:    "Loop over the parts if content is not a string.",
+		Short:  "Content that is a list of parts is printed as a list.",
+		Damage: "The model reads `[{'type': 'text', ...}]` instead of the user's text.",
+		Fix: "Where content is not a string, write the text of each part: `{% for part in " +
+			"message.content %}{{ part.text }}{% endfor %}`.",
 	},
 	Find: checkTyped,
 }

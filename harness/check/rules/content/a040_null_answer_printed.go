@@ -12,10 +12,10 @@ import (
 var NullAnswerPrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A040", Name: "null-answer-printed", Severity: rule.Note, Harm: rule.Changed,
-		Short: "An answer whose content is null is printed as a word.",
-		Damage: "An answer that was cut off, or all reasoning, stands in the history as \"None\", " +
-			"and the model learns to say it.",
-		Fix: "Write content only if it is there: {% if message.content %}.",
+		Short: "An assistant message whose content is null is printed as a word.",
+		Damage: "A message that was cut off, or is all reasoning, stands in the history as " +
+			"\"None\", and the model learns to say it.",
+		Fix: "Print content only if there is some: `{% if message.content %}`.",
 	},
 	Requires: []string{"A012"},
 	Find:     checkNullAnswer,

@@ -15,11 +15,11 @@ import (
 var LaterInstructionsDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A061", Name: "later-instructions-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "Instructions after the first message, or a second message of instructions, do " +
-			"not reach the prompt.",
-		Damage: "Agents add instructions while they work, and beside a system message a " +
-			"developer's; the model never sees them, and nobody is told.",
-		Fix: "Write every system message where it stands, or raise an exception.",
+		Short: "A system or developer message that is not the first message is left out of the " +
+			"prompt.",
+		Damage: "Agents add such messages while they work, or send a developer message after a " +
+			"system message. The model never sees them, and nobody is told.",
+		Fix: "Write every system message where it stands, or refuse it with `raise_exception`.",
 	},
 	Requires: []string{"A013"},
 	Find:     checkLaterInstructions,

@@ -14,8 +14,8 @@ import (
 var TextDoubled = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A063", Name: "text-doubled", Severity: rule.Warning, Harm: rule.Doubled,
-		Short:  "The text of a message, or a tool, is in the prompt twice.",
-		Damage: "The model reads a question twice, and long contexts fill up twice as fast.",
+		Short:  "The content of a message, or a tool, is in the prompt twice.",
+		Damage: "The model reads it twice, and long contexts fill up twice as fast.",
 		Fix:    "Write each message and each tool in one place.",
 	},
 	Find: prompts.IfHeard(checkDoubled),

@@ -13,11 +13,11 @@ import (
 var OrderChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A064", Name: "order-changed", Severity: rule.Error, Harm: rule.Misread,
-		Short: "Messages do not stand in the prompt in the order in which they were said.",
-		Damage: "The model reads an answer before its question, or a text after the result that " +
-			"came later.",
-		Fix: "Go through the messages once, from the first to the last, and write everything " +
-			"of a message before the next one.",
+		Short: "Messages are not in the prompt in the order of the request.",
+		Damage: "The model reads its own message before the user message that it answers, or " +
+			"content after the tool message that followed it.",
+		Fix: "Loop over the messages once, from first to last, and write everything of a message " +
+			"before the next.",
 	},
 	Supersedes: []string{"A087", "A163"},
 	Find:       prompts.IfHeard(checkOrderOfMessages),

@@ -19,9 +19,9 @@ import (
 var RoleChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A065", Name: "role-changed", Severity: rule.Error, Harm: rule.Misread,
-		Short:  "In some conversations a message stands under the header of another role.",
-		Damage: "The model takes its own words for the user's, or a user's for its own.",
-		Fix:    "Choose the header by the role of the message alone.",
+		Short:  "In some conversations a message is written under the header of another role.",
+		Damage: "The model takes its own words for the user's, or the user's for its own.",
+		Fix:    "Choose the header by `message.role` alone.",
 	},
 	Supersedes: []string{"A162", "A163"},
 	Find:       checkRolesKept,

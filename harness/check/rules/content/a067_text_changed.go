@@ -13,10 +13,10 @@ import (
 var TextChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A067", Name: "text-changed", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "A text reaches the prompt with something changed inside it.",
+		Short: "Text of a request is changed on its way into the prompt.",
 		Damage: "Code loses its indentation or blank lines, a path its backslashes; the model " +
-			"quotes a text that nobody wrote.",
-		Fix: "Write texts as they are; strip at most their edges.",
+			"quotes text that nobody wrote.",
+		Fix: "Write text as it comes; trim its edges at most.",
 	},
 	Find: prompts.IfHeard(checkChanged),
 }

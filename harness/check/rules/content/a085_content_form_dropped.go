@@ -17,11 +17,11 @@ import (
 var ContentFormDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A085", Name: "content-form-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "Content reaches the prompt in one of its two forms, text or parts, and vanishes " +
-			"silently in the other.",
-		Damage: "Clients send either form; with one of them the model sees an empty question, and " +
+		Short: "Content in one of its two forms, string or parts, is silently left out of the " +
+			"prompt.",
+		Damage: "Clients send either form. With one of them the model sees an empty message, and " +
 			"nobody is told.",
-		Fix: "Ask {% if message.content is string %} and write both.",
+		Fix: "Test `{% if message.content is string %}` and write both forms.",
 	},
 	Find: checkForms,
 }

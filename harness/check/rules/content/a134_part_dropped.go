@@ -21,8 +21,8 @@ import (
 var PartDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A134", Name: "part-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "An image, audio or video is not written, though the template asks for its type, " +
-			"or writes another form of it, or in another place; or it is written as another one.",
+		Short: "An image, audio or video part is left out or written as another kind, though the " +
+			"template can write it.",
 		Damage: "The server has no place to put the image: the model answers without having seen " +
 			"it, and nobody is told.",
 		Fix: "Write the model's placeholder where the part stands.",

@@ -16,11 +16,12 @@ import (
 var DeveloperUnheard = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A137", Name: "developer-unheard", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "A developer's message, unless the server renames its role, fails, vanishes or " +
-			"has no header as others have.",
-		Damage: "Clients of newer models send their instructions so; the model never sees them, " +
-			"or takes them for somebody's text.",
-		Fix: "Write a developer's message as a system message.",
+		Short: "A developer message ends in an error, is left out of the prompt or has no header " +
+			"as others have.",
+		Damage: "Newer clients send their instructions so. Unless the server renames the role, " +
+			"the model never sees them, or takes them for somebody else's text.",
+		Fix: "Write a developer message as a system message: `{% if message.role in ['system', " +
+			"'developer'] %}`.",
 	},
 	Find: checkDeveloper,
 }

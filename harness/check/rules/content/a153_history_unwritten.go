@@ -11,11 +11,12 @@ import (
 var HistoryUnwritten = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A153", Name: "history-unwritten", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template knows no tools, and writes only the last messages of a conversation.",
+		Short: "The template has no place for tools and writes only the last messages of a " +
+			"conversation.",
 		Damage: "None with a model that judges or translates one text, as guards do. Any other " +
 			"model answers without the messages before.",
-		Fix: "Write every message. If the model reads one text only, call raise_exception for " +
-			"longer conversations.",
+		Fix: "Write every message. If the model reads one text only, refuse longer conversations " +
+			"with `raise_exception`.",
 	},
 	Supersedes: []string{"A013", "A014", "A019", "A020", "A064"},
 	Find:       checkHistory,

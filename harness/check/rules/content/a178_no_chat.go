@@ -15,12 +15,12 @@ import (
 var NoChat = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A178", Name: "no-chat", Severity: rule.Note, Harm: rule.Style,
-		Short: "The template writes no turn of a model, as one for embeddings or ranking does; it " +
-			"is not judged as one for chat.",
+		Short: "The template writes no assistant messages, as one for embeddings or ranking " +
+			"does; it is not judged as one for chat.",
 		Damage: "None with a model that embeds or ranks texts. A model for chat does not know " +
 			"whose text it reads, nor when to answer.",
-		Fix: "For chat, write a header for each role, and the model's at the end {% if " +
-			"add_generation_prompt %}.",
+		Fix: "For chat, write a header for each role, and the assistant's at the end `{% if " +
+			"add_generation_prompt %}`.",
 	},
 	Supersedes: []string{"A012", "A013", "A014", "A015", "A019", "A020", "A026", "A034", "A040",
 		"A061", "A063", "A064", "A066", "A071", "A075", "A080", "A082", "A083", "A085", "A088",

@@ -17,12 +17,12 @@ import (
 var DefaultBesideOwn = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A181", Name: "default-beside-own", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "Instructions of the template's own follow those of the client, and are missing " +
+		Short: "The template's default instructions follow those of the client, and are missing " +
 			"where the client sends none.",
-		Damage: "The model is told twice who it is, and the later text wins; a chat without " +
-			"instructions lacks the default that was meant for it.",
-		Fix: "Turn the condition around, or write the default in the else branch of the one " +
-			"that writes the client's instructions.",
+		Damage: "The model is told twice who it is, and the later text wins; a request without a " +
+			"system message lacks the default that was meant for it.",
+		Fix: "Turn the condition around, or write the default in the `else` branch of the one " +
+			"that writes the client's.",
 	},
 	Find: findDefaultBesideOwn,
 }

@@ -10,11 +10,12 @@ import (
 var TextContentRefused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A200", Name: "text-content-refused", Severity: rule.Warning, Harm: rule.Crashed,
-		Short: "Content that comes as text ends the request in an error, or is lost: the template " +
-			"takes a list of parts alone.",
-		Damage: "Most clients send text. An engine that does not make a list of it fails on every " +
-			"request, or gives the model an empty question.",
-		Fix: "Write the content where it is a string, and its parts where it is not.",
+		Short: "Content that is a string ends in an error, or is lost: the template takes " +
+			"content parts alone.",
+		Damage: "Most clients send strings. An engine that does not turn them into parts fails " +
+			"on every request, or gives the model an empty message.",
+		Fix: "Test `{% if message.content is string %}`: write the string there, and the parts " +
+			"otherwise.",
 	},
 	Find: checkTextRefused,
 }

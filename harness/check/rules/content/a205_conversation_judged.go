@@ -11,12 +11,12 @@ import (
 var ConversationJudged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A205", Name: "conversation-judged", Severity: rule.Note, Harm: rule.Style,
-		Short: "The conversation stands in a task of the template's own, as that of a guard " +
-			"does; it is not judged as one that the model takes part in.",
+		Short: "The conversation is quoted inside a task of the template's own, as for a guard; " +
+			"it is not judged as a chat.",
 		Damage: "None with a model that judges, classifies or translates what others said. A " +
-			"model for chat takes its own answers for somebody else's.",
-		Fix: "For chat, begin each answer of the history as the end of the prompt begins the " +
-			"next one, and write no text of the template's own after the last message.",
+			"model for chat takes its own messages for somebody else's.",
+		Fix: "For chat, begin each assistant message of the history with the generation prompt, " +
+			"and write no text of the template's own after the last message.",
 	},
 	Supersedes: []string{"A019", "A020", "A137", "A161"},
 	Find: func(s *probe.Subject, find probe.Finder) {

@@ -11,10 +11,10 @@ import (
 var PromptUnlikeEncoder = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A190", Name: "prompt-unlike-encoder", Severity: rule.Error, Harm: rule.Changed,
-		Short: "The template writes another prompt than the encoder that it is held to " +
+		Short: "The template writes another prompt than the encoder that it is compared with " +
 			"(--against).",
-		Damage: "The model was trained on the encoder's prompts. Servers that render the template " +
-			"show it something else, and it answers worse.",
+		Damage: "The model was trained on the encoder's prompts. Servers that render the " +
+			"template show it something else, and it answers worse.",
 		Fix: "Write what the encoder writes. Where the encoder is wrong, have assay.toml ignore " +
 			"the rule for this template.",
 	},

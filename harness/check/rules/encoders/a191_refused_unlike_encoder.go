@@ -12,7 +12,7 @@ var RefusedUnlikeEncoder = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A191", Name: "refused-unlike-encoder", Severity: rule.Warning, Harm: rule.Refused,
 		Short: "The template refuses a conversation that the encoder writes (--against).",
-		Damage: "The request ends in an error on servers that render the template, while the " +
+		Damage: "The request ends in an error on servers that render the template, though the " +
 			"format has a prompt for it.",
 		Fix: "Write what the encoder writes for it, which the finding shows.",
 	},

@@ -12,8 +12,8 @@ var UnknownToEncoder = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A192", Name: "unknown-to-encoder", Severity: rule.Note, Harm: rule.Changed,
 		Short: "The template writes a conversation that the encoder refuses (--against).",
-		Damage: "The format has no prompt for the conversation, so the model has not been trained " +
-			"on the one that the template writes.",
+		Damage: "The format has no prompt for the conversation, so the model was not trained on " +
+			"the one that the template writes.",
 		Fix: "Refuse it in words that tell the client what to send, or leave it: many servers " +
 			"would rather answer.",
 	},

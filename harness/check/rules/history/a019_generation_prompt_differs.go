@@ -20,12 +20,11 @@ import (
 var GenerationPromptDiffers = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A019", Name: "generation-prompt-differs", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The end of the prompt is not how the template begins the same answer in the " +
-			"history.",
-		Damage: "The prompt of the next turn does not start with this one, so that all of it is " +
-			"processed again.",
-		Fix: "Write after the header of a turn in the history the text that the generation " +
-			"prompt writes.",
+		Short: "The generation prompt differs from the text with which an assistant message " +
+			"begins in the history.",
+		Damage: "The next prompt does not start with this one, so the server processes all of it " +
+			"again.",
+		Fix: "Begin assistant messages in the history with the text of the generation prompt.",
 	},
 	Requires: []string{"A059", "A071", "A173"},
 	Find:     checkGeneration,

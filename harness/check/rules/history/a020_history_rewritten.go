@@ -15,11 +15,11 @@ import (
 var HistoryRewritten = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A020", Name: "history-rewritten", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "A message is written differently once another one follows it.",
-		Damage: "Every turn changes the prompt near its start; caches miss and long conversations " +
-			"crawl.",
-		Fix: "Render a turn the same wherever it stands; let the client leave reasoning out if " +
-			"it is not wanted.",
+		Short: "A message is written differently once another message follows it.",
+		Damage: "Every message changes the prompt near its start: the server's cache is lost, " +
+			"and long conversations slow down.",
+		Fix: "Write a message the same wherever it stands. Let the client leave out " +
+			"reasoning_content that is no longer wanted.",
 	},
 	Find: checkRewritten,
 }

@@ -21,11 +21,11 @@ import (
 var GenerationPromptIgnored = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A071", Name: "generation-prompt-ignored", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The assistant's header ends the prompt whether add_generation_prompt is set or " +
-			"not, or never does.",
-		Damage: "Where none was asked for, training texts end in an empty answer; where one was, " +
-			"the model goes on with the user's turn.",
-		Fix: "Write the model's header at the end only {% if add_generation_prompt %}.",
+		Short: "The prompt ends in the assistant's header whether add_generation_prompt is set " +
+			"or not, or never does.",
+		Damage: "Where the header always stands, training texts end in an empty assistant " +
+			"message; where it never does, the model continues the user message.",
+		Fix: "Write the assistant's header at the end only `{% if add_generation_prompt %}`.",
 	},
 	Requires: []string{"A173"},
 	Find:     checkAsked,

@@ -15,10 +15,10 @@ import (
 var StepRewritten = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A087", Name: "step-rewritten", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "While calls go on, the next step changes the prompt before it.",
-		Damage: "Servers process the whole turn again at each step, and the model sees another " +
-			"past than the one it wrote.",
-		Fix: "Write a call and its result the same wherever they stand.",
+		Short: "Each step of a series of tool calls changes the prompt before it.",
+		Damage: "At each step the server processes everything since the user message again, and " +
+			"the model sees another history than it wrote.",
+		Fix: "Write a tool call and its result the same wherever they stand.",
 	},
 	Find: probe.IfReplays(checkSteps),
 }

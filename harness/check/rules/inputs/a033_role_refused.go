@@ -15,7 +15,8 @@ var RoleRefused = &probe.Rule{
 		ID: "A033", Name: "role-refused", Severity: rule.Note, Harm: rule.Refused,
 		Short:  "The template refuses a conversation that OpenAI's API allows.",
 		Damage: "Agents that send it get an error in the middle of their work.",
-		Fix:    "Render it in the nearest form instead of raising an exception.",
+		Fix: "Write the messages in the nearest form that the model knows, instead of calling " +
+			"`raise_exception`.",
 	},
 	Find: checkRoles,
 }

@@ -11,9 +11,9 @@ var SystemRefused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A043", Name: "system-refused", Severity: rule.Warning, Harm: rule.Refused,
 		Short: "The template refuses a system message.",
-		Damage: "Clients that send one get an error where the server does not move it into the " +
-			"user's first message.",
-		Fix: "Write the system message, before the user's first one if the model was trained " +
+		Damage: "Clients that send one get an error, unless the server moves it into the first " +
+			"user message.",
+		Fix: "Write the system message, inside the first user message if the model was trained " +
 			"without that role.",
 	},
 	Find: checkSystemRefused,

@@ -11,12 +11,12 @@ import (
 var RequestCrashes = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A066", Name: "request-crashes", Severity: rule.Error, Harm: rule.Crashed,
-		Short: "A request that the protocol permits ends in an error that the template did not " +
-			"mean to raise.",
-		Damage: "A client that leaves out a tool's description, or sends a call without content, " +
-			"gets status 500 in the middle of its work.",
-		Fix: "Ask whether a field is there before using it; where the model cannot do without " +
-			"it, say so with raise_exception.",
+		Short: "A request that the API allows ends in an error that the template did not mean to " +
+			"raise.",
+		Damage: "A client that leaves out a tool's description, or sends tool_calls without " +
+			"content, gets status 500 in the middle of its work.",
+		Fix: "Test that a member is there before using it: `{% if tool.description %}`. If the " +
+			"model cannot do without, say so with `raise_exception`.",
 	},
 	Find: checkCrashes,
 }

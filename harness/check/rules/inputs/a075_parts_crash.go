@@ -10,11 +10,11 @@ import (
 var PartsCrash = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A075", Name: "parts-crash", Severity: rule.Warning, Harm: rule.Crashed,
-		Short: "Content in parts ends in an error in the messages of one role, though in those " +
-			"of another it may come so.",
-		Damage: "Clients that send all content in parts fail with a system message, with a " +
-			"question, or in the second turn.",
-		Fix: "Write the content of every role by the same macro.",
+		Short: "Content parts end in an error in messages of one role, though another role may " +
+			"have them.",
+		Damage: "Clients that send all content as parts get an error as soon as a message has " +
+			"that role.",
+		Fix: "Write the content of every role with the same macro.",
 	},
 	Find: checkPartsCrash,
 }

@@ -18,11 +18,10 @@ import (
 var FieldMisspelt = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A081", Name: "field-misspelt", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template looks up a field that no request has, and that is spelt nearly as " +
-			"one that requests have.",
-		Damage: "The field's value never reaches the prompt, and jinja2 reports nothing: a field " +
-			"that is absent is empty text.",
-		Fix: "Spell the field as the protocol does.",
+		Short: "The template reads a misspelt member, which no request has.",
+		Damage: "The value never reaches the prompt, and jinja2 reports nothing: a missing " +
+			"member is empty text.",
+		Fix: "Spell the member as the API does.",
 	},
 	Find: checkFields,
 }

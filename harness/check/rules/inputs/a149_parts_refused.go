@@ -10,11 +10,12 @@ import (
 var PartsRefused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A149", Name: "parts-refused", Severity: rule.Note, Harm: rule.Crashed,
-		Short: "Content that is a list of parts, as the protocol permits it, ends in an error, " +
-			"whatever the role of the message.",
-		Damage: "A client that sends content in parts gets an error, unless the server joins them " +
-			"to one text first.",
-		Fix: "Test {% if message.content is string %}, and write the text of each part otherwise.",
+		Short: "Content parts end in an error in messages of every role, though the API allows " +
+			"them.",
+		Damage: "A client that sends content parts gets an error, unless the server joins them " +
+			"into one string first.",
+		Fix: "Test `{% if message.content is string %}`, and write the text of each part " +
+			"otherwise.",
 	},
 	Find: checkPartsRefused,
 }

@@ -15,9 +15,9 @@ import (
 var ToolDescriptionDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A016", Name: "tool-description-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "Parts of a tool's description do not reach the prompt.",
-		Damage: "The model guesses the meaning of a parameter, or which values it may have.",
-		Fix:    "Print the tool as a whole with tojson.",
+		Short:  "Part of a tool's description is left out of the prompt.",
+		Damage: "The model guesses what a parameter means or which values it takes.",
+		Fix:    "Print the whole tool: `{{ tool | tojson }}`.",
 	},
 	Find: checkToolText,
 }

@@ -19,11 +19,10 @@ import (
 var InstructionsDiffer = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A084", Name: "instructions-differ", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The prompt shows how to write a call, and the calls of the history are spelt " +
-			"otherwise.",
-		Damage: "The model is told one spelling and sees another; it mixes the two, and no parser " +
-			"reads the mixture.",
-		Fix: "Copy a call as the template writes it into the instructions.",
+		Short: "The instructions show one form of tool call, and the calls of the history have " +
+			"another.",
+		Damage: "The model mixes the two, and no parser reads the mixture.",
+		Fix:    "Copy a tool call as the template writes it into the instructions.",
 	},
 	Find: checkInstructions,
 }

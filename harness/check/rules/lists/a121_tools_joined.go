@@ -20,9 +20,8 @@ import (
 var ToolsJoined = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A121", Name: "tools-joined", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "The tools of a request are not listed as a reader could tell them apart: they " +
-			"run together, or the separator of two of them does not stand between the next.",
-		Damage: "The model cannot tell where a tool ends; an array of tools is no JSON.",
+		Short:  "The tools of a request run together, or are not all separated in the same way.",
+		Damage: "The model cannot tell where a tool ends; an array of tools is not valid JSON.",
 		Fix:    "Write the separator between every two tools, and the brackets around all of them.",
 	},
 	Find: checkTools,

@@ -14,9 +14,9 @@ import (
 var ValueMissing = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A130", Name: "value-missing", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "The template writes a key of JSON and no value.",
-		Damage: "The model reads text that no parser of JSON takes, and writes such text.",
-		Fix:    "Write the value with tojson, and null or an empty string where there is none.",
+		Short:  "The template writes a JSON key without a value.",
+		Damage: "The model reads text that no JSON parser takes, and writes the same.",
+		Fix:    "Write the value with `tojson`, and null or an empty string where there is none.",
 	},
 	Requires: []string{"A152"},
 	Find:     checkValues,

@@ -12,11 +12,11 @@ import (
 var ToolsWrappedUnread = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A131", Name: "tools-wrapped-unread", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template reads a tool's name from the tool itself; clients send it within " +
-			"function.",
-		Damage: "With tools as OpenAI's API has them a request fails, or the model reads of tools " +
+		Short: "The template reads a tool's name from the tool itself; clients send it in " +
+			"`tool.function`.",
+		Damage: "With tools as OpenAI's API has them a request fails, or the model sees tools " +
 			"without names, unless the server unwraps them.",
-		Fix: "{% set function = tool.function or tool %}, and read from that.",
+		Fix: "`{% set function = tool.function or tool %}`, and read from that.",
 	},
 	Find: checkWrapped,
 }

@@ -16,8 +16,8 @@ import (
 var HeadingEmpty = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A133", Name: "heading-empty", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "A heading of the template's own has nothing below it.",
-		Damage: "The model is told of a part that is not there, and makes it up or asks for it.",
+		Short:  "A heading that the template writes has nothing below it.",
+		Damage: "The model is told about a part that is not there, and makes it up or asks for it.",
 		Fix:    "Write the heading only where there is something to write below it.",
 	},
 	Find: checkHeadings,

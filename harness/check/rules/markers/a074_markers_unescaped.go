@@ -23,12 +23,11 @@ import (
 var MarkersUnescaped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A074", Name: "markers-unescaped", Severity: rule.Note, Harm: rule.Misread,
-		Short: "Text of a request that spells the template's markers reaches the prompt as it " +
-			"is, and can pass for a new message.",
-		Damage: "Who controls a web page that a tool reads can end its turn and speak as the user " +
-			"or the system.",
-		Fix: "Nearly no template can help it; tokenise the prompt in pieces, so that texts of " +
-			"the request give no special token (docs/tokens.md).",
+		Short: "Text of a request that spells the template's markers can pass for a new message.",
+		Damage: "Whoever controls a web page that a tool reads can end the tool message and " +
+			"speak as the user or the system.",
+		Fix: "Hardly any template can help it. Tokenise the prompt in pieces, so that text of " +
+			"the request never becomes a special token (docs/tokens.md).",
 	},
 	Find: prompts.IfHeard(checkInjection),
 }

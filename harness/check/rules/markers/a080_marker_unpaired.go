@@ -26,8 +26,8 @@ var MarkerUnpaired = &probe.Rule{
 		ID: "A080", Name: "marker-unpaired", Severity: rule.Warning, Harm: rule.Glued,
 		Short: "A marker is opened and not closed, or closed and not opened, though the template " +
 			"has both.",
-		Damage: "The model learns a spelling that no parser reads, or takes the next text for a " +
-			"part of the open one.",
+		Damage: "The model learns to write what no parser reads, or takes the text that follows " +
+			"for a part of the open one.",
 		Fix: "Write both markers in every branch, in this order.",
 	},
 	Requires: []string{"A058", "A059", "A073"},

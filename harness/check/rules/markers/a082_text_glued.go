@@ -19,9 +19,9 @@ import (
 var TextGlued = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A082", Name: "text-glued", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "The text of a message runs into other text with nothing between.",
+		Short: "The content of a message runs into other text with nothing between.",
 		Damage: "The last word of one text and the first of the next become a word that nobody " +
-			"said; tokens change.",
+			"wrote, with other tokens.",
 		Fix: "Write a line feed, a space or a marker between them, in every branch.",
 	},
 	Requires: []string{"A064"},

@@ -22,7 +22,7 @@ var OwnTextRepeated = &probe.Rule{
 		ID: "A083", Name: "own-text-repeated", Severity: rule.Warning, Harm: rule.Doubled,
 		Short:  "The template writes the same text of its own twice in a row, from two places.",
 		Damage: "The model reads a header, a list or an instruction twice.",
-		Fix:    "Write it in one place.",
+		Fix:    "Write it in one of the two places.",
 	},
 	Find: checkRepeated,
 }

@@ -13,11 +13,11 @@ import (
 var LoadersDisagree = &Rule{
 	Rule: rule.Rule{
 		ID: "A050", Name: "loaders-disagree", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "Inference engines take templates from this model that do not do the same.",
+		Short: "Inference engines load templates from this model that behave differently.",
 		Damage: "A fix in chat_template.jinja never reaches those who read tokenizer_config.json " +
 			"or an older GGUF; a model tested with one engine fails in another.",
-		Fix: "Keep one template: in chat_template.jinja, with named ones in " +
-			"additional_chat_templates; convert GGUF files again, or `assay retemplate` them.",
+		Fix: "Keep one template in chat_template.jinja, and named ones in " +
+			"additional_chat_templates. Convert GGUF files again, or `assay retemplate` them.",
 	},
 	Find: anywhere(checkLoaders),
 }

@@ -13,9 +13,10 @@ import (
 var ToolsTemplateNotTaken = &Rule{
 	Rule: rule.Rule{
 		ID: "A051", Name: "tools-template-not-taken", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "For requests with tools an engine takes a template without tool support, though " +
+		Short: "For requests with tools an engine loads a template without tool support, though " +
 			"the model has one with it.",
-		Damage: "The model is never told of its tools there, though it works elsewhere.",
+		Damage: "On that engine the model is never told about its tools, though it works " +
+			"elsewhere.",
 		Fix: "Make the default template support tools, or put the one that does where that " +
 			"engine looks.",
 	},

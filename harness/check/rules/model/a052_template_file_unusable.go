@@ -9,9 +9,9 @@ import (
 var TemplateFileUnusable = &Rule{
 	Rule: rule.Rule{
 		ID: "A052", Name: "template-file-unusable", Severity: rule.Error, Harm: rule.Crashed,
-		Short:  "A file that holds chat templates cannot be read, or contradicts another one.",
-		Damage: "Engines refuse to load the model, or go on silently with another template.",
-		Fix:    "The message has the place and the expectation.",
+		Short:  "A file with chat templates cannot be read, or contradicts another one.",
+		Damage: "Engines refuse to load the model, or silently use another template.",
+		Fix:    "The message names the place and what is expected there.",
 	},
 	Find: anywhere(checkFiles),
 }

@@ -10,9 +10,9 @@ var TemplateMissing = &Rule{
 	Rule: rule.Rule{
 		ID: "A053", Name: "template-missing", Severity: rule.Error, Harm: rule.Crashed,
 		Short:  "The model has no chat template.",
-		Damage: "Chat requests are refused, or answered with a template of another model.",
-		Fix: "Add the template that the model was trained with: chat_template.jinja, or `assay " +
-			"retemplate` for a GGUF.",
+		Damage: "Chat requests are refused, or answered with the template of another model.",
+		Fix: "Add the template that the model was trained with as chat_template.jinja; for a " +
+			"GGUF use `assay retemplate`.",
 	},
 	Find: anywhere(checkMissing),
 }

@@ -10,10 +10,10 @@ import (
 var LoaderFindsNone = &Rule{
 	Rule: rule.Rule{
 		ID: "A054", Name: "loader-finds-none", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "An engine finds no template that it can take, though the model has some.",
-		Damage: "Requests are refused there, or the engine falls back to a built-in template that " +
-			"the model was not trained with.",
-		Fix: "Let one template be the default one, in chat_template.jinja.",
+		Short: "An engine finds no template that it can load, though the model has some.",
+		Damage: "The engine refuses chat requests, or uses a built-in template that the model " +
+			"was not trained with.",
+		Fix: "Make one template the default, in chat_template.jinja.",
 	},
 	Find: anywhere(checkFound),
 }

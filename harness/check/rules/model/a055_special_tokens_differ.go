@@ -13,7 +13,7 @@ var SpecialTokensDiffer = &Rule{
 		Short: "Two files of the model give different texts for the BOS or EOS token.",
 		Damage: "The same template renders different prompts, and an engine does not stop where " +
 			"the model does.",
-		Fix: "Make them equal; a GGUF has to be converted again.",
+		Fix: "Make the files agree; convert a GGUF again.",
 	},
 	Find: anywhere(checkTokens),
 }

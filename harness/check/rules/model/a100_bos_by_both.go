@@ -11,11 +11,10 @@ import (
 var BOSByBoth = &Rule{
 	Rule: rule.Rule{
 		ID: "A100", Name: "bos-by-both", Severity: rule.Warning, Harm: rule.Doubled,
-		Short: "The template writes BOS, and the tokeniser adds one of its own accord.",
+		Short: "The template and the tokeniser both write the BOS token.",
 		Damage: "Prompts begin with two BOS tokens, which the model never saw, wherever text is " +
 			"tokenised as usual.",
-		Fix: "Let one of them do it: leave bos_token out of the template, or set add_bos_token " +
-			"to false.",
+		Fix: "Leave bos_token out of the template, or set add_bos_token to false.",
 	},
 	Find: anywhere(withVocabulary(checkBOSByBoth)),
 }

@@ -11,9 +11,9 @@ import (
 var BOSByNone = &Rule{
 	Rule: rule.Rule{
 		ID: "A101", Name: "bos-by-none", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "The model has a BOS token; neither the template nor the tokeniser writes it.",
+		Short:  "Neither the template nor the tokeniser writes the model's BOS token.",
 		Damage: "The model was trained with it, and answers worse without.",
-		Fix:    "Begin the template with bos_token.",
+		Fix:    "Begin the template with `{{ bos_token }}`.",
 	},
 	Find: anywhere(withVocabulary(checkBOSByNone)),
 }

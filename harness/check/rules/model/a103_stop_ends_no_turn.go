@@ -15,9 +15,9 @@ import (
 var StopEndsNoTurn = &Rule{
 	Rule: rule.Rule{
 		ID: "A103", Name: "stop-ends-no-turn", Severity: rule.Warning, Harm: rule.Misread,
-		Short:  "No token at which a generation stops ends a turn in the template.",
-		Damage: "Training with the template teaches nobody to stop.",
-		Fix:    "Write the token at the end of the model's turns.",
+		Short:  "No token at which generation stops ends an assistant message in the template.",
+		Damage: "A model that is trained with the template never learns to stop.",
+		Fix:    "Write such a token at the end of assistant messages.",
 	},
 	Find: anywhere(withVocabulary(checkStopsEnd)),
 }

@@ -11,9 +11,10 @@ import (
 var HeaderMerges = &Rule{
 	Rule: rule.Rule{
 		ID: "A105", Name: "header-merges", Severity: rule.Note, Harm: rule.Misread,
-		Short: "The header of an answer ends in text that a tokeniser may join with the answer's.",
-		Damage: "The first token of an answer in training is one that a prompt cannot be " +
-			"continued with.",
+		Short: "The assistant's header ends in text that the tokeniser may merge with the first " +
+			"word after it.",
+		Damage: "In training an assistant message begins with a merged token, which cannot " +
+			"follow the header of a prompt.",
 		Fix: "End the header with a special token or a line feed.",
 	},
 	Find: anywhere(withVocabulary(checkHeaderMerges)),

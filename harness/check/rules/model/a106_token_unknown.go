@@ -11,10 +11,10 @@ import (
 var TokenUnknown = &Rule{
 	Rule: rule.Rule{
 		ID: "A106", Name: "token-unknown", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The template writes text that looks like a special token, and the vocabulary has " +
-			"no such token.",
-		Damage: "It falls into pieces that the model has hardly seen, and anybody's text may " +
-			"spell them.",
+		Short: "The template writes text that looks like a special token and is not in the " +
+			"vocabulary.",
+		Damage: "It is split into pieces that the model has hardly seen, and any text of a user " +
+			"may spell them.",
 		Fix: "Add the token to the tokeniser, or write one that it has.",
 	},
 	Find: anywhere(withVocabulary(checkUnknownTokens)),

@@ -11,10 +11,9 @@ import (
 var EndsDisagree = &Rule{
 	Rule: rule.Rule{
 		ID: "A107", Name: "ends-disagree", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The tokeniser's EOS is none of the tokens at which generation_config.json stops.",
-		Damage: "Engines that read one of the files stop where those that read the other one go " +
-			"on.",
-		Fix: "Add the id of eos_token to eos_token_id in generation_config.json.",
+		Short:  "The tokeniser's EOS token is not one at which generation_config.json stops.",
+		Damage: "Engines that read one of the files stop where those that read the other go on.",
+		Fix:    "Add the id of eos_token to eos_token_id in generation_config.json.",
 	},
 	Find: anywhere(withVocabulary(checkEndsDisagree)),
 }

@@ -15,10 +15,10 @@ var ResponseTemplateUnread = &Rule{
 	Rule: rule.Rule{
 		ID: "A108", Name: "response-template-unread", Severity: rule.Warning, Harm: rule.Misread,
 		Short: "The response_template in tokenizer_config.json cannot be read.",
-		Damage: "transformers fails on every answer, or a pattern in it means something else in " +
-			"another reader.",
+		Damage: "transformers fails on every output, or another reader understands a pattern in " +
+			"it differently.",
 		Fix: "The message names the member. `assay emit response-template --into " +
-			"tokenizer_config.json` writes an object that can be read.",
+			"tokenizer_config.json` writes one that can be read.",
 	},
 	Find: anywhere(checkResponseRead),
 }

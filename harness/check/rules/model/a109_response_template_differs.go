@@ -15,12 +15,12 @@ import (
 var ResponseTemplateDiffers = &Rule{
 	Rule: rule.Rule{
 		ID: "A109", Name: "response-template-differs", Severity: rule.Error, Harm: rule.Misread,
-		Short: "The response_template in tokenizer_config.json misreads turns that the chat " +
+		Short: "The response_template in tokenizer_config.json misreads messages that the chat " +
 			"template writes.",
-		Damage: "transformers, and servers that read the object, lose calls or reasoning, or show " +
-			"markers in the answer.",
-		Fix: "`assay emit response-template --into tokenizer_config.json` writes one that " +
-			"reads them; where it refuses, it names the part that no such object can express.",
+		Damage: "transformers, and servers that read the object, lose tool calls or reasoning, " +
+			"or leave markers in the content.",
+		Fix: "`assay emit response-template --into tokenizer_config.json` writes one that reads " +
+			"them, or names the part that no such object can express.",
 	},
 	Find: anywhere(checkResponse),
 }

@@ -12,9 +12,9 @@ import (
 var BracketsUnbalanced = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A146", Name: "brackets-unbalanced", Severity: rule.Error, Harm: rule.Glued,
-		Short:  "A call opens brackets and does not close them, or closes more than it opens.",
+		Short:  "A tool call opens brackets and does not close them, or closes more than it opens.",
 		Damage: "The model learns to write JSON that no parser reads.",
-		Fix:    "Close each bracket; tojson of the whole call never forgets one.",
+		Fix:    "Close each bracket; `{{ call | tojson }}` never forgets one.",
 	},
 	Supersedes: []string{"A151"},
 	Find:       checkCallsBalanced,

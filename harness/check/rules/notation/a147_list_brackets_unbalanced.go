@@ -12,10 +12,10 @@ import (
 var ListBracketsUnbalanced = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A147", Name: "list-brackets-unbalanced", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "A tool's description or a result opens brackets and does not close them, or " +
-			"closes more than it opens.",
+		Short: "A tool's description or result opens brackets and does not close them, or closes " +
+			"more than it opens.",
 		Damage: "The model reads one tool, or one result, as a part of the one before.",
-		Fix:    "Close each bracket; tojson of the whole value never forgets one.",
+		Fix:    "Close each bracket; `tojson` on the whole value never forgets one.",
 	},
 	Supersedes: []string{"A152"},
 	Find:       checkListsBalanced,

@@ -13,11 +13,11 @@ import (
 var CallNotJSON = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A151", Name: "call-not-json", Severity: rule.Error, Harm: rule.Glued,
-		Short: "A call begins and ends as JSON does, and is not valid JSON: a comma, a colon, a " +
-			"quote or a value is missing.",
+		Short: "A tool call that looks like JSON is not valid JSON: a comma, a colon, a quote or " +
+			"a value is missing.",
 		Damage: "The model learns to write JSON that no parser reads.",
-		Fix: "Write the text that is missing, and compare with the instructions. The filter " +
-			"tojson on the whole call cannot leave anything out.",
+		Fix: "Write what is missing, and compare with the instructions. `{{ call | tojson }}` " +
+			"cannot leave anything out.",
 	},
 	Find: checkCallsJSON,
 }

@@ -13,12 +13,12 @@ import (
 var SetInVain = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A126", Name: "set-in-vain", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "A variable is set after the places that read it, in a loop at whose end the " +
-			"value is lost, or where the request gives it, over that value.",
-		Damage: "The places before see the old value, or none: a text is not cleaned, a flag is " +
-			"never set, a part is written in its raw form; the request's value is lost.",
-		Fix: "Set the variable before it is read, and only where it is not defined; carry a " +
-			"value out of a loop by namespace().",
+		Short: "A variable is set too late, in a loop that loses the value, or over a value that " +
+			"the request gives.",
+		Damage: "The places that read it see the old value, or none: text is not cleaned, a flag " +
+			"is never set; what the client asked for is lost.",
+		Fix: "Set the variable before it is read, and only where it `is not defined`; carry a " +
+			"value out of a loop with `namespace()`.",
 	},
 	Find: checkAssigned,
 }

@@ -10,11 +10,11 @@ import (
 var StateNeverChanges = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A144", Name: "state-never-changes", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "A field of a namespace is read and never set, and a variable of its name is set " +
+		Short: "A field of a namespace is read and never set; a variable of the same name is set " +
 			"instead.",
 		Damage: "A counter stays at its first value, a flag is never raised: what depends on it " +
 			"never happens, or always does.",
-		Fix: "Set the field: {% set ns.field = ... %}.",
+		Fix: "Set the field: `{% set ns.field = ... %}`.",
 	},
 	Static: true,
 	Find:   checkState,

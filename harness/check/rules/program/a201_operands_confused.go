@@ -11,13 +11,12 @@ import (
 var OperandsConfused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A201", Name: "operands-confused", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "A number that is counted from 1 is compared with one that is counted from 0, or " +
-			"text after \"else\" is joined to an empty text, so that it belongs to that value " +
-			"alone.",
-		Damage: "The last question is never found, or another message is taken for it; a heading " +
-			"is missing where the condition holds.",
-		Fix: "Compare loop.index0 with loop.index0; put parentheses around the whole " +
-			"x if y else z.",
+		Short: "A condition compares a count from 0 with one from 1, or text is joined to the " +
+			"`else` value of a choice alone.",
+		Damage: "The last user message is never found, or another is taken for it; a heading is " +
+			"missing where the condition holds.",
+		Fix: "Compare `loop.index0` with `loop.index0`; write `(x if y else z) ~ text` with the " +
+			"parentheses.",
 	},
 	Static: true,
 	Find:   checkOperands,

@@ -15,11 +15,13 @@ import (
 var AnalysisUnverified = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A003", Name: "analysis-unverified", Severity: rule.Error, Harm: rule.Misread,
-		Short: "The text that the template writes for an answer is not read back as that " +
-			"answer.",
-		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
-		Fix: "Write each part of an answer in one way, with markers that no other part has. " +
-			"`assay analyze --explain TEMPLATE` shows which marker was found where.",
+		Short: "An assistant message that the template writes cannot be read back as the same " +
+			"message.",
+		Damage: "Clients get tool calls as content, arguments of another type, or no " +
+			"reasoning_content.",
+		Fix: "Write content, reasoning and tool calls each in one way, between markers that " +
+			"nothing else uses. `assay analyze --explain TEMPLATE` shows which marker was found " +
+			"where.",
 	},
 	Group: probe.GroupVerify,
 	Find:  checkVerified,

@@ -20,10 +20,10 @@ import (
 var StreamDiffers = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A004", Name: "stream-differs", Severity: rule.Error, Harm: rule.Misread,
-		Short: "An answer is read otherwise when it is streamed in small pieces than as a " +
-			"whole.",
-		Damage: "Clients that stream see another answer than clients that do not, or a broken one.",
-		Fix:    "This is a bug of the engine: please report it with the template.",
+		Short: "An assistant message is parsed differently when it streams in small pieces.",
+		Damage: "Clients that stream get another message than clients that do not, or a broken " +
+			"one.",
+		Fix: "This is a bug of Assay's parser: please report it with the template.",
 	},
 	Group: probe.GroupStream,
 	Find:  checkStream,

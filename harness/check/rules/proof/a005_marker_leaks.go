@@ -18,11 +18,10 @@ import (
 var MarkerLeaks = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A005", Name: "marker-leaks", Severity: rule.Error, Harm: rule.Misread,
-		Short: "A marker, such as <think>, shows up in the text or the reasoning that users " +
-			"read.",
-		Damage: "Users read <think> or [TOOL_CALLS] in the answer.",
-		Fix: "`assay analyze` lists the markers; one of them is written in more than one way, " +
-			"or not always.",
+		Short:  "A marker such as `<think>` is left in the content or the reasoning.",
+		Damage: "Users read `<think>` or `[TOOL_CALLS]` in what the assistant says.",
+		Fix: "`assay analyze` lists the markers. One of them is written in several ways, or only " +
+			"sometimes: write it always, and in one way.",
 	},
 	Group: probe.GroupLeak,
 	Find:  checkLeaks,

@@ -13,12 +13,11 @@ import (
 var GrammarRejectsTurn = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A006", Name: "grammar-rejects-turn", Severity: rule.Error, Harm: rule.Misread,
-		Short: "The grammar that holds a model to the format of calls refuses a call as the " +
-			"template writes it.",
-		Damage: "A server that constrains the output forces the model off the form that it was " +
+		Short: "The grammar for tool calls rejects a tool call as the template writes it.",
+		Damage: "A server that constrains the output keeps the model from the form that it was " +
 			"trained on, or fails.",
-		Fix: "Close in every branch each marker that it opens. If it does, this is a bug of " +
-			"the engine: please report it with the template.",
+		Fix: "Close in every branch each marker that the branch opens. If every branch does, " +
+			"this is a bug of Assay: please report it with the template.",
 	},
 	Group: probe.GroupGrammar,
 	Find:  checkGrammarTakes,

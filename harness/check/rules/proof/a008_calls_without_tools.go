@@ -11,10 +11,11 @@ import (
 var CallsWithoutTools = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A008", Name: "calls-without-tools", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The calls of the history are written, but the request's tools are never " +
-			"described to the model.",
-		Damage: "The model is asked to call functions that it has not been told of.",
-		Fix:    "Write the tools into the prompt when there are any.",
+		Short: "The template writes tool calls of the history, but never describes the request's " +
+			"tools.",
+		Damage: "The model is to call functions that it has not been told about.",
+		Fix: "Write the tools into the prompt as the model was trained to read them, such as `{% " +
+			"if tools %}{{ tools | tojson }}{% endif %}`.",
 	},
 	Find: checkToolsDescribed,
 }

@@ -19,10 +19,11 @@ import (
 var NotEscapable = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A011", Name: "not-escapable", Severity: rule.Note, Harm: rule.Misread,
-		Short:  "An argument that contains the markers with which calls end is cut off there.",
-		Damage: "A model that writes code about tool calls gets its arguments cut off silently.",
-		Fix: "Escape values (as JSON, CDATA or entities), or choose closing markers that are " +
-			"special tokens.",
+		Short: "An argument that contains the text that ends a tool call is cut off there.",
+		Damage: "A model that writes code about tool calls loses part of an argument, and nobody " +
+			"is told.",
+		Fix: "Escape the values of arguments (as JSON, CDATA or entities), or end a tool call " +
+			"with a special token.",
 	},
 	Find: checkEscapable,
 }

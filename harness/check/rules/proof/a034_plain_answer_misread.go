@@ -18,8 +18,8 @@ import (
 var PlainAnswerMisread = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A034", Name: "plain-answer-misread", Severity: rule.Error, Harm: rule.Misread,
-		Short:  "A plain answer is not read as content under every setting of thinking.",
-		Damage: "The answer lands in reasoning_content and the content is null.",
+		Short:  "Plain content is not parsed as content under some setting of thinking.",
+		Damage: "The text arrives in reasoning_content and content is null.",
 		Fix:    "Let the generation prompt close the reasoning block when thinking is off.",
 	},
 	Group:      probe.GroupVerify,

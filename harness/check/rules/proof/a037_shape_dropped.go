@@ -14,11 +14,11 @@ import (
 var ShapeDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A037", Name: "shape-dropped", Severity: rule.Note, Harm: rule.Lost,
-		Short: "The template leaves out a part of some answers, so that nothing shows how the " +
-			"model writes it.",
-		Damage: "The history that the model sees lacks its own words: content beside calls, say.",
-		Fix: "Write every part of a message; if the template leaves one out on purpose, there " +
-			"is nothing to do.",
+		Short: "Part of some assistant messages is left out, so nothing shows how the model " +
+			"writes it.",
+		Damage: "The history lacks what the model wrote, such as content beside tool_calls.",
+		Fix: "Write every part of a message. If the part is left out on purpose, there is " +
+			"nothing to do.",
 	},
 	Find: checkDropped,
 }

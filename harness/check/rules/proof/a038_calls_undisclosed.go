@@ -9,11 +9,11 @@ import (
 var CallsUndisclosed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A038", Name: "calls-undisclosed", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template describes tools and never writes a call.",
-		Damage: "A server can only guess how the model spells calls, and the model does not see " +
-			"the calls that it made.",
-		Fix: "Write the calls of an assistant's message in the spelling that the model was " +
-			"trained on.",
+		Short: "The template describes tools but never writes a tool call.",
+		Damage: "A server can only guess how the model writes tool calls, and the model does not " +
+			"see those that it made.",
+		Fix: "Write the tool_calls of assistant messages in the form that the model was trained " +
+			"on.",
 	},
 	Find: checkDisclosed,
 }

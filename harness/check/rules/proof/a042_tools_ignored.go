@@ -12,11 +12,11 @@ import (
 var ToolsIgnored = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A042", Name: "tools-ignored", Severity: rule.Note, Harm: rule.Lost,
-		Short: "The template writes neither tools nor calls.",
+		Short: "The template writes neither the tools nor the tool calls of a request.",
 		Damage: "Requests with tools are answered as if they had none: the model has not been " +
-			"told of them.",
-		Fix: "If the model can call tools, write them into the prompt as it was trained to " +
-			"read them; otherwise there is nothing to do.",
+			"told about them.",
+		Fix: "If the model can call tools, write them into the prompt as it was trained to read " +
+			"them. Otherwise there is nothing to do.",
 	},
 	Find: checkToolsIgnored,
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/goassay/assay/harness/check/rule"
 )
 
-// TurnAmbiguous is the rule A057: the template writes a message in a way that means another one as
-// well.
+// TurnAmbiguous is the rule A057: an assistant message is written in a way that can be read as a
+// different message.
 var TurnAmbiguous = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A057", Name: "turn-ambiguous", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The template writes a message in a way that means another one as well.",
-		Damage: "No parser can tell the two apart: an answer arrives as reasoning, or an argument " +
-			"ends where it should not.",
-		Fix: "Write the parts of a message differently: close reasoning before content, escape " +
-			"the end of a string.",
+		Short: "An assistant message is written in a way that can be read as a different message.",
+		Damage: "No parser can tell the two apart: content arrives as reasoning, or an argument " +
+			"ends too early.",
+		Fix: "Write parts differently: close the reasoning before the content, escape the end " +
+			"of a string.",
 	},
 	Group: probe.GroupVerify,
 	Find:  checkUnambiguous,

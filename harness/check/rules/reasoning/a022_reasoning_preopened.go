@@ -13,10 +13,10 @@ var ReasoningPreopened = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A022", Name: "reasoning-preopened", Severity: rule.Note, Harm: rule.Style,
 		Short: "The generation prompt opens the reasoning block.",
-		Damage: "The output has an end marker and no start; servers that look for both lose the " +
-			"reasoning or show the marker.",
-		Fix: "Nothing, if the server reads the end of the prompt together with the output; " +
-			"`assay render --explain` shows that end.",
+		Damage: "The output has the end of the block and no start. Servers that look for both " +
+			"lose the reasoning or show the marker.",
+		Fix: "Nothing, if the server parses the output together with the end of the prompt, " +
+			"which `assay render --explain` shows.",
 	},
 	Find: checkPreopened,
 }

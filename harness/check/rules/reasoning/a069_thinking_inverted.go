@@ -14,11 +14,11 @@ import (
 var ThinkingInverted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A069", Name: "thinking-inverted", Severity: rule.Error, Harm: rule.Changed,
-		Short: "With thinking off the prompt opens reasoning, and with thinking on, or without the " +
-			"switch, it does not.",
+		Short: "With thinking off the prompt opens the reasoning block; with thinking on, or by " +
+			"default, it does not.",
 		Damage: "A client that switches thinking off pays for it, and one that switches it on " +
 			"does not get it.",
-		Fix: "Exchange the branches.",
+		Fix: "Exchange the two branches.",
 	},
 	Find: checkInverted,
 }

@@ -15,7 +15,7 @@ import (
 var SwitchIgnored = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A070", Name: "switch-ignored", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "The template asks for the switch of thinking, and no prompt depends on its value.",
+		Short:  "The template reads the switch for thinking, and its value changes no prompt.",
 		Damage: "A client switches thinking off and nothing happens.",
 		Fix:    "Use the value, or do not read the variable.",
 	},

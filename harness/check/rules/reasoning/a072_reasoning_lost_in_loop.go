@@ -13,12 +13,11 @@ import (
 var ReasoningLostInLoop = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A072", Name: "reasoning-lost-in-loop", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "While calls go on, reasoning is dropped that is kept in another step, in an " +
-			"older turn or in the last answer.",
-		Damage: "The model forgets its plan between two calls, and each step changes the prompt " +
+		Short: "Reasoning is dropped between tool calls, though other assistant messages keep it.",
+		Damage: "The model forgets its plan between two calls, and each call changes the prompt " +
 			"before it.",
-		Fix: "Keep the reasoning of all steps since the last question, whatever else their " +
-			"messages have.",
+		Fix: "Keep the reasoning_content of every assistant message since the last user message, " +
+			"whatever else it has.",
 	},
 	Supersedes: []string{"A087", "A148", "A163"},
 	Find:       checkLoopReasoning,

@@ -15,10 +15,10 @@ import (
 var ReasoningNeverAsked = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A136", Name: "reasoning-never-asked", Severity: rule.Note, Harm: rule.Style,
-		Short: "The generation prompt closes reasoning whatever the request asks for, though the " +
-			"template writes the reasoning of earlier turns.",
+		Short: "The generation prompt closes the reasoning block whatever the request asks for, " +
+			"though the history has reasoning.",
 		Damage: "A client that switches thinking on gets none, and nobody is told.",
-		Fix:    "Close reasoning only where thinking is switched off, if the model can think.",
+		Fix:    "Close the block only where thinking is switched off, if the model can think.",
 	},
 	Find: checkAsksForNone,
 }

@@ -14,10 +14,11 @@ import (
 var AnswerLostWithReasoning = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A143", Name: "answer-lost-with-reasoning", Severity: rule.Error, Harm: rule.Lost,
-		Short: "An answer that comes with its reasoning in the content loses its text.",
-		Damage: "Clients that keep what a server sent hand the reasoning back so; the model does " +
-			"not see what it answered.",
-		Fix: "Keep the text after the end of the reasoning: content.split('</think>')[-1].",
+		Short: "Content with its reasoning inside, such as `<think>...</think>`, loses the text " +
+			"after it.",
+		Damage: "Clients that keep what a server sent send the reasoning back so; the model does " +
+			"not see what it said.",
+		Fix: "Keep the text after the end of the reasoning: `content.split('</think>')[-1]`.",
 	},
 	Supersedes: []string{"A161"},
 	Find:       checkInlineReasoning,

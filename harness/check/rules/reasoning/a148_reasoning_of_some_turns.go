@@ -11,13 +11,12 @@ import (
 var ReasoningOfSomeTurns = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A148", Name: "reasoning-of-some-turns", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "Among messages that stand alike, such as the answers before the last question, " +
-			"some keep their reasoning and others lose it.",
-		Damage: "Models are trained to see the reasoning since the last question, or all of it. " +
-			"Here old reasoning stays in the prompt without a plan, and takes up room.",
-		Fix: "Keep all reasoning, or that after the last question alone. To find this " +
-			"question, go through the messages from the end, and stop at the first one of a " +
-			"user.",
+		Short: "Of assistant messages in the same position some keep their reasoning and others " +
+			"lose it.",
+		Damage: "Models are trained to see all reasoning, or only that since the last user " +
+			"message. Here old reasoning stays in the prompt without a plan, and takes up room.",
+		Fix: "Keep all reasoning, or only that after the last user message. To find this " +
+			"message, go backwards and stop at the first whose role is user.",
 	},
 	Find: checkOlderReasoning,
 }

@@ -13,13 +13,13 @@ import (
 var SpellingCrashes = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A157", Name: "spelling-crashes", Severity: rule.Error, Harm: rule.Crashed,
-		Short: "A request that clients send ends in an error, though a plainer one that says " +
-			"the same does not, or other engines render it.",
-		Damage: "A client sends an answer back as its SDK gave it, with \"tool_calls\": null, " +
+		Short: "A request that clients send ends in an error, though one with the same meaning, " +
+			"or another engine, renders.",
+		Damage: "A client sends a message back as its SDK gave it, with `\"tool_calls\": null`, " +
 			"and every further request of the conversation is an error 500.",
-		Fix: "Ask whether a member has a value before using it: {% if message.tool_calls " +
-			"%} in place of {% if message.tool_calls is defined %}; build new lists in " +
-			"place of changing those of the request.",
+		Fix: "Test the value and not the presence: `{% if message.tool_calls %}` instead of `{% " +
+			"if message.tool_calls is defined %}`. Build new lists instead of changing those of " +
+			"the request.",
 	},
 	Find: checkSpellingCrashes,
 }

@@ -15,12 +15,12 @@ import (
 var SpellingLosesText = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A158", Name: "spelling-loses-text", Severity: rule.Error, Harm: rule.Lost,
-		Short: "A text of a request is lost or doubled in one form that clients send, though " +
-			"it is there once in a plainer form that says the same.",
-		Damage: "An answer that comes back with \"tool_calls\": [] vanishes from the history: " +
+		Short: "Text is lost or doubled in one form of a request, though not in a plainer one " +
+			"with the same meaning.",
+		Damage: "A message that comes back with `\"tool_calls\": []` vanishes from the history: " +
 			"the model does not know what it said.",
-		Fix: "Decide by the value of a member and not by its presence, and write all parts " +
-			"of a content.",
+		Fix: "Decide by the value of a member and not by its presence, and write all content " +
+			"parts.",
 	},
 	Find: checkSpellingLosesText,
 }

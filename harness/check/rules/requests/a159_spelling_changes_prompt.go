@@ -14,9 +14,9 @@ import (
 var SpellingChangesPrompt = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A159", Name: "spelling-changes-prompt", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "Two requests that say the same in different forms give different prompts.",
-		Damage: "With \"tools\": [] the model is told that it has tools and is shown none; an " +
-			"answer with a member that is null loses its end.",
+		Short: "Two requests with the same meaning, in different forms, give different prompts.",
+		Damage: "With `\"tools\": []` the model is told that it has tools and is shown none; a " +
+			"message with a member that is null loses its end.",
 		Fix: "Decide by the value of a member and not by its presence.",
 	},
 	Find: checkSpellingChangesPrompt,

@@ -12,12 +12,12 @@ import (
 var SpellingRefused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A160", Name: "spelling-refused", Severity: rule.Warning, Harm: rule.Refused,
-		Short: "The template refuses, in its own words, a request that clients send, though " +
-			"it takes a plainer one that says the same.",
-		Damage: "An agent goes on with a conversation of another model, whose ids have " +
-			"another form, and every request is refused.",
-		Fix: "Refuse only requests whose meaning the model cannot take: look at the value " +
-			"of a member, and write ids as they come.",
+		Short: "The template refuses a request that clients send, though it takes a plainer one " +
+			"with the same meaning.",
+		Damage: "An agent goes on with a conversation of another model, whose ids have another " +
+			"form, and every request is refused.",
+		Fix: "Refuse only what the model cannot take: test the value of a member, and write ids " +
+			"as they come.",
 	},
 	Find: checkSpellingRefused,
 }

@@ -14,13 +14,13 @@ import (
 var InlineReasoningMangled = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A161", Name: "inline-reasoning-mangled", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "Reasoning that comes within the content of an answer is lost, or doubled, or " +
-			"leaves a marker behind, though as a member of its own it is written well.",
-		Damage: "A client of a server that does not take the reasoning apart sends it back in " +
-			"the content; the model sees its own block closed twice, or its plan is gone " +
-			"in the middle of its calls.",
-		Fix: "Split the content at the last closing marker, take the reasoning from before " +
-			"it and the answer from after it, and write each once.",
+		Short: "Reasoning inside the content is lost, is doubled or leaves a marker behind, " +
+			"though reasoning_content is written well.",
+		Damage: "A server that does not separate the reasoning sends it in the content, and the " +
+			"client sends it back. The model sees its block closed twice, or loses its plan " +
+			"between tool calls.",
+		Fix: "Split the content at the last closing marker, take the reasoning from before it " +
+			"and the text from after it, and write each once.",
 	},
 	Find: checkInlineReasoningMangled,
 }

@@ -19,12 +19,12 @@ import (
 var TurnsDependOnContext = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A162", Name: "turns-depend-on-context", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "The turns of a conversation are written otherwise where the request has " +
-			"tools that nobody calls, or instructions.",
-		Damage: "With tools every answer of the history is left open, or an index that counts " +
-			"the system message is off by one: the model reads two turns as one.",
-		Fix: "Write a turn by its own message and its neighbours, and count from the first " +
-			"message after the instructions.",
+		Short: "Messages are written differently where the request has a system message, or " +
+			"tools that nobody calls.",
+		Damage: "With tools every assistant message of the history stays open, or an index that " +
+			"counts the system message is off by one: the model reads two turns as one.",
+		Fix: "Write a message by its own members and its neighbours, and count from the first " +
+			"message after the system message.",
 	},
 	Requires: []string{"A058"},
 	Find:     checkTurnsDependOnContext,

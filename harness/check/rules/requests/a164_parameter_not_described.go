@@ -11,12 +11,12 @@ import (
 var ParameterNotDescribed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A164", Name: "parameter-not-described", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template describes the parameters of tools, and its prompt is the same " +
-			"whichever of them are required, or whatever type one has.",
-		Damage: "The model leaves out an argument that the tool needs, or sends a text for a " +
+		Short: "The template describes the parameters of tools, but not which are required, or " +
+			"not their types.",
+		Damage: "The model leaves out an argument that the tool needs, or sends a string for a " +
 			"number.",
-		Fix: "Write the whole schema of the parameters, or its required list and types " +
-			"beside the descriptions.",
+		Fix: "Write the whole schema of the parameters, or its required list and types beside " +
+			"the descriptions.",
 	},
 	Find: checkParameterNotDescribed,
 }

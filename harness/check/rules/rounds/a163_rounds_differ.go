@@ -16,11 +16,11 @@ var RoundsDiffer = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A163", Name: "rounds-differ", Severity: rule.Warning, Harm: rule.Changed,
 		Short: "The second round of a conversation, or the second item of a list, is written " +
-			"otherwise than the first, though both have the same form.",
-		Damage: "A flag of the first round is never set back: from the second one on calls " +
-			"lack their opening marker, or questions their header.",
-		Fix: "Set the state back where a round ends, or decide by the messages beside the " +
-			"one that is written.",
+			"differently from the first.",
+		Damage: "A flag of the first round is never set back: from the second on tool calls lack " +
+			"their opening marker, or user messages their header.",
+		Fix: "Set the state back where a round ends, or decide by the messages next to the one " +
+			"being written.",
 	},
 	Find: checkRoundsDiffer,
 }

@@ -15,12 +15,12 @@ import (
 var EscapePrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A166", Name: "escape-printed", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "The template writes a backslash and a letter between messages, in place of a " +
-			"line feed or a tab, or a control character in place of a backslash and a letter.",
-		Damage: "The prompt has the characters \\\\n where the model was trained on a new " +
-			"line, in every turn.",
-		Fix: "Write the line feed with one backslash in a literal of Jinja, or as a line " +
-			"of the template; write a backslash that is meant as such, as in \\\\boxed{}, twice.",
+		Short: "A line feed or tab is written as a backslash and a letter, or a backslash and a " +
+			"letter as a control character.",
+		Damage: "The prompt has a backslash and an n where the model was trained on a new line, " +
+			"in every turn.",
+		Fix: "Write the line feed with one backslash in a Jinja string, or as a line of the " +
+			"template. Write a backslash that is meant as such, as in `\\boxed{}`, twice.",
 	},
 	Find: checkEscapePrinted,
 }

@@ -13,12 +13,12 @@ import (
 var AnswerNotPrompted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A167", Name: "answer-not-prompted", Severity: rule.Error, Harm: rule.Misread,
-		Short: "After the result of a tool the prompt does not begin an answer, though after " +
-			"a question it does, and answers to results have that header in the history.",
-		Damage: "The model goes on with the result, or makes a second one up, in place of " +
+		Short: "After a tool message the generation prompt is missing, though after a user " +
+			"message it is there.",
+		Damage: "The model continues the tool's result, or makes a second one up, instead of " +
 			"answering.",
-		Fix: "Write the generation prompt whenever add_generation_prompt is set, whatever " +
-			"the last message is.",
+		Fix: "Write the generation prompt whenever add_generation_prompt is set, whatever the " +
+			"last message is.",
 	},
 	Supersedes: []string{"A019"},
 	Find:       checkAnswerNotPrompted,

@@ -11,8 +11,8 @@ var SuppressionInvalid = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A098", Name: "suppression-invalid", Severity: rule.Error, Harm: rule.Style,
 		Short:  "A suppression names no rule or one that cannot be suppressed, or gives no reason.",
-		Damage: "A finding is silenced and nobody remembers why, or not silenced at all.",
-		Fix:    "Write {# assay:ignore A021 and then why #}.",
+		Damage: "A finding is hidden and nobody remembers why, or it is not hidden at all.",
+		Fix:    "Write `{# assay:ignore A021 and then why #}`.",
 	},
 	Unsuppressible: true,
 	Find:           checkSuppressions,

@@ -10,8 +10,8 @@ import (
 var SuppressionUnused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A099", Name: "suppression-unused", Severity: rule.Error, Harm: rule.Style,
-		Short:  "A suppression silences nothing.",
-		Damage: "The next fault of that kind is silenced too.",
+		Short:  "A suppression hides nothing.",
+		Damage: "The next finding of that rule will be hidden.",
 		Fix:    "Remove the suppression.",
 	},
 	Unsuppressible: true,

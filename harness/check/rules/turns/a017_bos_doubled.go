@@ -12,9 +12,10 @@ import (
 var BOSDoubled = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A017", Name: "bos-doubled", Severity: rule.Error, Harm: rule.Doubled,
-		Short:  "The prompt starts with two BOS tokens.",
-		Damage: "Quality drops for no visible reason; servers that add a third one make it worse.",
-		Fix:    "Write bos_token once.",
+		Short: "The prompt starts with two BOS tokens.",
+		Damage: "The model was trained with one, and answers worse for no visible reason. Some " +
+			"servers add a third.",
+		Fix: "Write bos_token once.",
 	},
 	Find: checkBOS,
 }

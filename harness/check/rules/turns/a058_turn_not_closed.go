@@ -12,10 +12,9 @@ import (
 var TurnNotClosed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A058", Name: "turn-not-closed", Severity: rule.Error, Harm: rule.Glued,
-		Short: "A message is opened while the one before it is still open.",
-		Damage: "The model reads two turns as one: it answers its own tool's result, or believes " +
-			"that it cannot call tools.",
-		Fix: "Write the end of a turn in this place, too; the finding names both places.",
+		Short:  "A turn begins while the one before it is still open.",
+		Damage: "The model reads two messages as one, such as a tool message and its own next one.",
+		Fix:    "Write the end of the turn in this branch as well; the finding names both places.",
 	},
 	Find: checkClosed,
 }

@@ -16,9 +16,10 @@ import (
 var TurnNotOpened = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A059", Name: "turn-not-opened", Severity: rule.Error, Harm: rule.Glued,
-		Short:  "A message is closed, and the next one follows without a header.",
-		Damage: "The message belongs to nobody: the model has never seen text between two turns.",
-		Fix:    "Write the header of the turn in this place, too, or do not close the one before.",
+		Short: "A turn is closed, and the next message follows without a role header.",
+		Damage: "The message belongs to nobody: the model was never trained on text between two " +
+			"turns.",
+		Fix: "Write the header in this branch as well, or do not close the turn before.",
 	},
 	Requires: []string{"A058"},
 	Find:     checkOpened,

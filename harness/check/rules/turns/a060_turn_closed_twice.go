@@ -14,9 +14,9 @@ import (
 var TurnClosedTwice = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A060", Name: "turn-closed-twice", Severity: rule.Error, Harm: rule.Doubled,
-		Short:  "Two markers that end a message stand right after each other.",
+		Short:  "Two markers that end a turn follow each other.",
 		Damage: "The model sees the end of a turn where none was open, and learns to write it.",
-		Fix:    "Let one place end the turn.",
+		Fix:    "Write the end of a turn in one place.",
 	},
 	Find: checkClosedOnce,
 }

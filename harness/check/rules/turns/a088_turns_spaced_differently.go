@@ -15,10 +15,10 @@ import (
 var TurnsSpacedDifferently = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A088", Name: "turns-spaced-differently", Severity: rule.Warning, Harm: rule.Style,
-		Short: "The white space between two turns, or between a text and the markers of its " +
-			"turn, is not the same everywhere.",
-		Damage: "The model sees a spelling of turns that it was not trained on; tokens drift.",
-		Fix:    "Open and end every turn with the same text; only the role may differ.",
+		Short: "White space between turns, or between content and the markers around it, is not " +
+			"the same everywhere.",
+		Damage: "The model sees turns that are tokenised differently from those of its training.",
+		Fix:    "Begin and end every turn with the same text; only the role may differ.",
 	},
 	Requires: []string{"A058", "A059"},
 	Find:     checkSpacing,

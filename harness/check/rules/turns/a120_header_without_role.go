@@ -20,10 +20,9 @@ import (
 var HeaderWithoutRole = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A120", Name: "header-without-role", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The header of a message does not say who speaks, though the headers of others " +
-			"do.",
-		Damage: "The model has never seen such a turn: it takes a question for its own words, or " +
-			"a result for a question.",
+		Short: "The header of a message does not give its role, though the headers of others do.",
+		Damage: "The model was never trained on such a turn: it takes a user message for its " +
+			"own, or a tool message for a user's.",
 		Fix: "Write the role in every header.",
 	},
 	Find: prompts.IfHeard(checkNamed),

@@ -21,11 +21,10 @@ import (
 var EndMissing = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A142", Name: "end-missing", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "Some messages of the model lack the end of a turn that others have: answers, the " +
-			"last one of a conversation, messages with calls, or those with one form of content.",
-		Damage: "The model has seen turns of this kind that nothing ends, and goes on past its " +
-			"answer or its call; one that is trained on such texts does not learn to stop.",
-		Fix: "Write the end of a turn after answers and after calls.",
+		Short: "Some assistant messages lack the end of the turn that others have.",
+		Damage: "The model goes on past its own message or its tool call; trained on such texts, " +
+			"it does not learn to stop.",
+		Fix: "Write the end of the turn after content and after tool_calls.",
 	},
 	Find: checkEnds,
 }

@@ -13,11 +13,11 @@ import (
 var ArgumentOrderChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A023", Name: "argument-order-changed", Severity: rule.Note, Harm: rule.Changed,
-		Short: "The arguments of a call in the history are not in the order in which the model " +
+		Short: "The arguments of a tool call in the history are in another order than the model " +
 			"wrote them.",
-		Damage: "The prompt of the next turn does not start with this one, and some models drop " +
-			"calls.",
-		Fix: "Do not sort: tojson keeps the order, dictsort does not.",
+		Damage: "The next prompt does not start with this one and the model's output; some " +
+			"models then drop calls.",
+		Fix: "Do not sort: `tojson` keeps the order, `dictsort` does not.",
 	},
 	Find: probe.IfReplays(checkOrder),
 }

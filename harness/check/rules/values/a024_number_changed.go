@@ -11,9 +11,9 @@ import (
 var NumberChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A024", Name: "number-changed", Severity: rule.Warning, Harm: rule.Changed,
-		Short:  "A number in the arguments of a call is written with other digits.",
+		Short:  "A number in tool-call arguments is written with other digits.",
 		Damage: "An id of 19 digits becomes another id.",
-		Fix:    "Print numbers with tojson, not with round, int or float.",
+		Fix:    "Print numbers with `tojson`, not with `round`, `int` or `float`.",
 	},
 	Find: probe.IfReplays(checkNumbers),
 }

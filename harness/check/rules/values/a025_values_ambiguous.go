@@ -13,10 +13,10 @@ import (
 var ValuesAmbiguous = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A025", Name: "values-ambiguous", Severity: rule.Note, Harm: rule.Misread,
-		Short: "A string and a number are written the same, so that only the tool's schema tells " +
-			"them apart.",
-		Damage: "Without a schema the string \"02134\" comes back as the number 2134.",
-		Fix:    "Declare the type of every parameter; or write strings with quotes.",
+		Short: "A string and a number in arguments are written alike; only the tool's schema " +
+			"tells them apart.",
+		Damage: "Without a type in the schema the string \"02134\" comes back as the number 2134.",
+		Fix:    "Declare the type of every parameter, or write strings in quotes.",
 	},
 	Find: checkAmbiguous,
 }

@@ -16,11 +16,11 @@ import (
 var TextEscaped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A029", Name: "text-escaped", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "Text in messages, tools or arguments is written with escapes that JSON does not " +
-			"need.",
-		Damage: "The model reads \\u003cb\\u003e or \\u00fc, answers in kind, and needs more tokens " +
-			"for it.",
-		Fix: "Use tojson as transformers defines it: no HTML escapes, no ASCII escapes.",
+		Short: "Text is written with escapes that JSON does not need.",
+		Damage: "The model reads `\\u003cb\\u003e` for `<b>`, writes the same, and needs more " +
+			"tokens for it.",
+		Fix: "Use `tojson` as transformers defines it, which escapes neither HTML nor letters " +
+			"outside ASCII.",
 	},
 	Find: checkEscapes,
 }

@@ -12,10 +12,10 @@ import (
 var WhitespaceChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A031", Name: "whitespace-changed", Severity: rule.Note, Harm: rule.Changed,
-		Short: "White space at the edges of a message's text is changed.",
-		Damage: "The model's words and their copy in the history differ; the cached prefix is " +
+		Short: "White space at the edges of content is changed.",
+		Damage: "The model's output and its copy in the history differ, so the server's cache is " +
 			"lost.",
-		Fix: "Do not trim content.",
+		Fix: "Do not `trim` content.",
 	},
 	Find: checkSpace,
 }

@@ -13,11 +13,11 @@ import (
 var NullAmbiguous = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A041", Name: "null-ambiguous", Severity: rule.Note, Harm: rule.Misread,
-		Short: "A null and the string that spells it are written the same, so that only the " +
-			"tool's schema tells them apart.",
-		Damage: "The unit \"none\" becomes null, or a parameter that was left out becomes the text " +
-			"\"None\".",
-		Fix: "Leave arguments out that are null; or write strings with quotes.",
+		Short: "A null and a string in arguments are written alike; only the tool's schema tells " +
+			"them apart.",
+		Damage: "The string \"none\" becomes null, or an argument that is null becomes the " +
+			"string \"None\".",
+		Fix: "Leave out arguments that are null, or write strings in quotes.",
 	},
 	Find: checkNullAmbiguous,
 }

@@ -18,11 +18,11 @@ import (
 var PythonPrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A068", Name: "python-printed", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "Arguments or tools are printed as Python writes values, although the calls of " +
-			"the format are JSON.",
-		Damage: "The model reads {'city': None, 'now': True} and answers in kind: no parser of " +
-			"JSON takes it.",
-		Fix: "Print values with tojson.",
+		Short: "Arguments or tools are printed as Python values, although the model's tool calls " +
+			"are JSON.",
+		Damage: "The model reads `{'city': None, 'now': True}` and writes the same, which no " +
+			"JSON parser takes.",
+		Fix: "Print values with `tojson`.",
 	},
 	Find: checkPython,
 }
