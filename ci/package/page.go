@@ -31,6 +31,11 @@ func (r *release) pageFiles() ([]file, error) {
 			return err
 		}
 		text, err := fs.ReadFile(report.Web(), name)
+		if name == "index.html" {
+			text = []byte(report.Index())
+		} else if filepath.Ext(name) == ".css" {
+			return err // in the index
+		}
 		files = append(files, file{name, text, 0o644})
 		return err
 	})

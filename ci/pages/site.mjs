@@ -34,6 +34,19 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
   await page.waitForFunction(() => performance.getEntriesByName("ready").length > 0);
   const took = Date.now() - begun;
   check(took < 2000 * slack, `loads in ${took} ms from a cold cache; the bar is 2000`);
+  const { paint, blocking, asks } = await page.evaluate(() => {
+    const loads = performance.getEntriesByType("resource");
+    return {
+      paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
+      blocking: loads.filter((e) => e.renderBlockingStatus !== "non-blocking").map((e) => e.name),
+      asks: loads.find((e) => e.name.endsWith("assay.wasm.gz")).startTime,
+    };
+  });
+  check(
+    paint < 200 * slack && paint < asks && blocking.length === 0,
+    `shows content after ${Math.round(paint)} ms, before it asks for the engine; the bar is ` +
+      `200; files that block it: ${blocking.length ? blocking : "none"}`,
+  );
   await page.fill("#template", bad);
   await judged(page);
   check(/^Failed: 1 error/.test(await verdict(page)), `the verdict: ${await verdict(page)}`);

@@ -31,7 +31,7 @@ func Page(text string) *template.Template {
 
 // mark is the sign of the page of one template.
 func mark() template.HTML {
-	_, sign, _ := strings.Cut(string(file("index.html")), "<svg")
+	_, sign, _ := strings.Cut(file("index.html"), "<svg")
 	sign, _, _ = strings.Cut(sign, "</svg>")
 	return template.HTML("<svg" + sign + "</svg>")
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -29,12 +28,12 @@ func Web() fs.FS {
 }
 
 // file is a file of the page.
-func file(name string) []byte {
+func file(name string) string {
 	text, err := fs.ReadFile(Web(), name)
 	if err != nil {
 		panic(err) // the files are embedded
 	}
-	return text
+	return string(text)
 }
 
 // View holds the data of a page of one template, or of an edit: the template, and every answer that
@@ -55,35 +54,49 @@ type Asked struct {
 	Answer  json.RawMessage `json:"answer"`
 }
 
+// Index returns index.html with its styles in it, named by their hash: nothing has to come before a
+// browser shows it.
+func Index() string {
+	style := file("design.css") + file("page.css")
+	return replace(file("index.html"), []change{
+		{"style-src 'self'", "", "style-src " + hash(style)},
+		{`<link rel="stylesheet"`, `page.css">`, "<style>" + style + "</style>"}})
+}
+
 // HTML writes the view as one page that stands alone: it loads nothing, and its one script is named
 // by its hash.
 func (v *View) HTML(w io.Writer) error {
-	page, style := file("index.html"), slices.Concat(file("design.css"), file("page.css"))
-	script := slices.Concat(file("jinja.js"), file("diagram.js"), file("page.js"))
+	script := file("jinja.js") + file("diagram.js") + file("page.js")
 	var data bytes.Buffer
 	// < and > are escaped, so that no text ends the element
 	if err := json.NewEncoder(&data).Encode(v); err != nil {
 		return err
 	}
-	facts := ascii(data.Bytes())
-	hash := func(text []byte) string {
-		sum := sha256.Sum256(text)
-		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	policy := fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; "+
-		"base-uri 'none'; form-action 'none'", hash(script), hash(style))
-	for _, change := range []struct{ from, to, with string }{
-		{`content="default-src`, `">`, `content="` + policy + `">`},
-		{`<link rel="stylesheet"`, `page.css">`, "<style>" + string(style) + "</style>"},
+	_, err := io.WriteString(w, replace(Index(), []change{
+		{"script-src", ";", "script-src " + hash(script) + ";"},
+		{"connect-src", "blob:; ", ""},
 		{`<script src=`, `</head>`, "</head>"},
-		{`</body>`, `>`, `<script type="application/json" id="answers">` + facts + "</script>\n<script>" + string(script) + "</script>\n</body>"},
-	} {
-		begin := bytes.Index(page, []byte(change.from))
-		end := begin + bytes.Index(page[begin:], []byte(change.to)) + len(change.to)
-		page = bytes.Join([][]byte{page[:begin], []byte(change.with), page[end:]}, nil)
-	}
-	_, err := w.Write(page)
+		{`</body>`, "", `<script type="application/json" id="answers">` + ascii(data.Bytes()) + "</script>\n<script>" + script + "</script>\n</body>"},
+	}))
 	return err
+}
+
+// change puts a text in the place of the first that begins and ends so.
+type change struct{ from, to, with string }
+
+func replace(page string, changes []change) string {
+	for _, c := range changes {
+		before, rest, _ := strings.Cut(page, c.from)
+		_, after, _ := strings.Cut(rest, c.to)
+		page = before + c.with + after
+	}
+	return page
+}
+
+// hash names a text in a policy.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // ascii escapes in JSON everything beyond ASCII, so that who looks at the file sees no text turned

@@ -1581,10 +1581,17 @@
     engines[1].start(); // so that the first check finds it ready
     return engines;
   };
+  // firstPaint waits until the browser has shown the page, which it does not do in a hidden tab.
+  const firstPaint = () =>
+    new Promise((resolve) => {
+      if (document.hidden) resolve();
+      else requestAnimationFrame(() => setTimeout(resolve));
+    });
   const begin = async () => {
     listen();
     show(state.view);
     if (!document.getElementById("answers")) {
+      await firstPaint();
       if (location.hash.length > 1 && location.hash !== "#views")
         await decode(location.hash.slice(1)).catch(() =>
           say("The link is damaged; its state cannot be read."),
