@@ -247,9 +247,11 @@ var ownEvidence = regexp.MustCompile(`(?m)^(- |with: |the (model|template|prompt
 // is lost, and the request.
 func (s *Subject) evidence(at Where, text string) string {
 	first, more, _ := strings.Cut(text, "\n")
-	own := ownEvidence.MatchString(more)
+	if ownEvidence.MatchString(more) {
+		at.seen = ""
+	}
 	for _, line := range []string{at.seen, more, at.note} {
-		if line != "" && !(own && line == at.seen) {
+		if line != "" {
 			first += "\n" + line
 		}
 	}
