@@ -427,6 +427,7 @@ func (s *server) begin(d *document) {
 
 // look looks at a document.
 func (s *server) look(ctx context.Context, d *document, l *look) {
+	paused := time.After(pause) // since the key, so that the first rules take none of it
 	fault := l.open(ctx)
 	if fault != nil {
 		s.show(ctx, d, l, []finding{*fault})
@@ -447,7 +448,7 @@ func (s *server) look(ctx context.Context, d *document, l *look) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-time.After(pause):
+	case <-paused:
 	}
 	found := j.whole(ctx, l)
 	if s.show(ctx, d, l, found) {
