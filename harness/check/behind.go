@@ -30,7 +30,8 @@ func behind(s *probe.Subject, results []rule.Result) []rule.Result {
 		if !ok {
 			return results
 		}
-		note := fmt.Sprintf("\nline %d stops such requests first: seen behind it, with %s replaced",
+		note := fmt.Sprintf("\nline %d ends such requests in an error first: found with %s "+
+			"replaced there",
 			probe.PlaceAt(s.Source, site.Off).Line, short(site.Text))
 		for _, span := range site.Spans {
 			hidden = append(hidden, stretch{probe.PlaceAt(s.Source, span.From),

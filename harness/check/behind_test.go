@@ -92,7 +92,7 @@ func TestBehindNote(t *testing.T) {
 		if r.Rule != "A013" || r.Status == rule.Passed {
 			continue
 		}
-		const want = "\nline 1 stops such requests first: seen behind it, with " +
+		const want = "\nline 1 ends such requests in an error first: found with " +
 			"message.role | caps replaced"
 		if r.Place.Line != 2 || !strings.Contains(r.Text, want) {
 			t.Errorf("line %d, %s", r.Place.Line, r.Text)
@@ -117,7 +117,8 @@ func TestBehindSelected(t *testing.T) {
 		return all
 	}
 	alone, all := found(check.Options{Only: []string{"A013"}}), found(check.Options{})
-	if len(all) != 1 || !strings.Contains(all[0], "line 1 stops such requests first") || !slices.Equal(alone, all) {
+	if len(all) != 1 || !slices.Equal(alone, all) ||
+		!strings.Contains(all[0], "line 1 ends such requests in an error first") {
 		t.Errorf("%q alone, %q among all", alone, all)
 	}
 }

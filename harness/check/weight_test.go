@@ -28,13 +28,13 @@ func TestWeight(t *testing.T) {
 		{"every server gives objects", call(name, `'' + call.function.arguments`), "A036",
 			"error a tool call whose arguments come as an object"},
 		{"a library gives text", call(name, `dict(call.function.arguments.items()) | tojson`),
-			"A036", "warning a tool call whose arguments come as JSON text"},
+			"A036", "warning a tool call whose arguments come as a JSON string"},
 		{"text is quoted again", call(name, `call.function.arguments | tojson`), "A018",
-			"note a tool call's arguments that come as JSON text"},
+			"note a tool call's arguments that come as a JSON string"},
 		{"a call of the protocol crashes", call("'' + call.name", `call.arguments | string`),
 			"A066", "error a tool call ends in an error"},
 		{"the list of the request grows", tools + `{% set _ = messages.append(messages[0]) %}` +
-			turns + end, "A009", "error the request"},
+			turns + end, "A009", "error an ordinary request"},
 		{"a thought goes from the history", turns + end, "A020", "note after an assistant message with reasoning"},
 		{"an answer goes from the history", `{%- for message in messages %}<|{{ message.role }}|>` +
 			`{{ message.content if loop.last or message.role == 'user' else 'Said.' }}` + end,

@@ -85,7 +85,7 @@ func openAIParts(_ *draft, m ordered.Value) (ordered.Value, error) {
 // noMedia refuses parts that are no text, as a model does that reads nothing else.
 func noMedia(_ *draft, m ordered.Value) (ordered.Value, error) {
 	if slices.ContainsFunc(m.At("content").Items(), isMedia) {
-		return m, refuse("the model takes no pictures")
+		return m, refuse("the model takes no images")
 	}
 	return m, nil
 }
@@ -264,7 +264,7 @@ func sglangRefuses(d *draft) error {
 	for _, m := range d.messages {
 		role := m.At("role").Text()
 		if content, ok := m.Get("content"); role == "user" && (!ok || content.IsNull()) {
-			return refuse("the content of a question is null")
+			return refuse("the content of a user message is null")
 		}
 	}
 	return nil

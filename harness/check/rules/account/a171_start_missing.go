@@ -24,6 +24,7 @@ func findStartMissing(s *probe.Subject, find probe.Finder) {
 	if !ok || s.Fires("A125") {
 		return
 	}
-	find(b.In.At(0), "a prompt does not begin with %s, as other prompts do\nother request: %s",
+	find(b.In.At(0), "the prompt of this request does not begin with %s, as other prompts do"+
+		"\nother request: %s",
 		b.Marker, b.With.Name)
 }

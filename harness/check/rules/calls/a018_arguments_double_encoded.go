@@ -23,7 +23,7 @@ var ArgumentsDoubleEncoded = &probe.Rule{
 func checkStringArguments(s *probe.Subject, find probe.Finder) {
 	prompt, err := s.WithArguments(sample.ArgumentsText)
 	if quoted := `\"city\"`; err == nil && prompt.Has(quoted) {
-		find(prompt.Of(quoted), "a tool call's arguments that come as JSON text are encoded a "+
-			"second time")
+		find(prompt.Of(quoted), "a tool call's arguments that come as a JSON string are encoded "+
+			"a second time")
 	}
 }

@@ -10,8 +10,7 @@ import (
 var CallIDDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A027", Name: "call-id-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The ids of tool calls are left out of the prompt, or are written with the " +
-			"results alone.",
+		Short:  "The ids of tool calls are left out, or are written with the results alone.",
 		Damage: "With several calls the model cannot tell which result belongs to which call.",
 		Fix:    "Write the id with the call and with its result, if the model was trained on ids.",
 	},

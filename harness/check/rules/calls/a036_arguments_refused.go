@@ -28,8 +28,8 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 	parse, others := view.ByArguments()
 	// A refusal in the template's own words is a constraint that it documents.
 	if asString != nil && asObject == nil && !probe.Worded(asString) {
-		find(probe.Nowhere.Shown(text.In), "a tool call whose arguments come as JSON text, as "+
-			"OpenAI's API sends them, is refused: %w\nwho: %s (%s parse them first)", asString,
+		find(probe.Nowhere.Shown(text.In), "a tool call whose arguments come as a JSON string, "+
+			"as OpenAI's API sends them, is refused: %w\nwho: %s (%s parse them first)", asString,
 			view.Names(others), view.Names(parse))
 	}
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {

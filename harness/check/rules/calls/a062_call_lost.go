@@ -21,9 +21,8 @@ var CallLost = &probe.Rule{
 		ID: "A062", Name: "call-lost", Severity: rule.Error, Harm: rule.Lost,
 		Short: "A tool call, its name or an argument is left out of the prompt for some messages " +
 			"that clients send.",
-		Damage: "The model sees the result of a call that it has not made, and makes the call " +
-			"again.",
-		Fix: "Write tool_calls whatever the content is: null, absent, an empty string or text.",
+		Damage: "The model sees the result of a call that it has not made, and calls again.",
+		Fix:    "Write tool_calls whatever the content is: null, absent, an empty string or text.",
 	},
 	Find: checkCallsWritten,
 }

@@ -14,9 +14,8 @@ import (
 var CallsJoined = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A086", Name: "calls-joined", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "The tool calls of a message are joined wrongly.",
-		Damage: "The array of calls is not valid JSON, or the second call is written differently " +
-			"from the third.",
+		Short:  "The tool calls of a message are joined wrongly.",
+		Damage: "The array of calls is not valid JSON, or the second call differs from the third.",
 		Fix: "Write the separator before every call but the first: `{% if not loop.first %}, {% " +
 			"endif %}`.",
 	},

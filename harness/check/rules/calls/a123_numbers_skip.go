@@ -22,10 +22,9 @@ import (
 var NumbersSkip = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A123", Name: "numbers-skip", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "The numbers of tool calls, results or images skip, repeat or do not match.",
-		Damage: "The model refers to a call by a number that is not there, and takes one result " +
-			"for another's.",
-		Fix: "Count each call, each result and each image once.",
+		Short:  "The numbers of tool calls, results or images skip, repeat or do not match.",
+		Damage: "The model refers to a call by a number that is not there, or mixes up results.",
+		Fix:    "Count each call, each result and each image once.",
 	},
 	Find: checkCounted,
 }

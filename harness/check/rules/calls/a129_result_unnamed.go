@@ -15,8 +15,7 @@ import (
 var ResultUnnamed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A129", Name: "result-unnamed", Severity: rule.Error, Harm: rule.Refused,
-		Short: "A tool message without the function's name is refused, or gets an id or another " +
-			"word for a name.",
+		Short: "A tool message without a name is refused, or gets an id or another word for it.",
 		Damage: "Clients send the tool_call_id alone, as OpenAI's API has it: the model reads " +
 			"the result of a function that does not exist.",
 		Fix: "Look the name up among the tool_calls before: that of the call whose id is the " +

@@ -15,8 +15,7 @@ import (
 var PromptForbidsCalls = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A145", Name: "prompt-forbids-calls", Severity: rule.Error, Harm: rule.Misread,
-		Short: "With tools, the generation prompt begins a message in a way in which no tool " +
-			"call can begin.",
+		Short:  "With tools, the generation prompt ends in text that no tool call can follow.",
 		Damage: "The model writes text where it would have called a tool.",
 		Fix: "End the generation prompt before the text that begins only messages without " +
 			"tool_calls.",

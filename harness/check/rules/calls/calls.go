@@ -21,7 +21,13 @@ func checkBesideCalls(s *probe.Subject, find probe.Finder, some bool) {
 	if written := losses.All.Of(s).Written[losses.Sort{
 		Kind: conversation.Call, Part: conversation.Content}]; some ==
 		(written > 0) {
-		losses.All.Of(s).FindLost(s, find, losses.All.Of(s).Of(conversation.Call,
+		beside := func(at probe.Where, format string, args ...any) {
+			if some {
+				format += "\nelsewhere: other conversations keep it"
+			}
+			find(at, format, args...)
+		}
+		losses.All.Of(s).FindLost(s, beside, losses.All.Of(s).Of(conversation.Call,
 			conversation.Content))
 	}
 }

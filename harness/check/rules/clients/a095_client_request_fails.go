@@ -10,8 +10,7 @@ import (
 var ClientRequestFails = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A095", Name: "client-request-fails", Severity: rule.Error, Harm: rule.Crashed,
-		Short: "A request that a client sends (--client) ends in an error that the template did " +
-			"not mean to raise.",
+		Short: "A request that a client sends (--client) crashes the template.",
 		Damage: "The client gets status 500 in the middle of its work, and its users are told " +
 			"that the model is broken.",
 		Fix: "The finding names the message, and a form of it that is rendered; `assay fix` " +

@@ -37,22 +37,23 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 		}
 		rendered = true
 		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
-			probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(in), "the request %q ends in an error in %s, "+
-				"which let no template change lists and objects: %w", c.Name,
+			probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(in), "an ordinary request ends in "+
+				"an error in %s, where a template may not change lists and objects: %w\ncure: "+
+				"build new ones, as in {%% set ns.list = ns.list + [item] %%}",
 				view.Names(immutable()), err)
 			return
 		} else if text != mutable {
 			written := s.Rendered(mutable, in)
 			find(written.At(report.Parting(text, mutable)),
-				"the request %q gets another prompt in engines that forbid a template to "+
-					"change lists and objects", c.Name)
+				"an ordinary request gets another prompt in engines where a template may not "+
+					"change lists and objects")
 			return
 		}
 	}
 	for _, f := range variant.Faults.Of(s) {
 		if f.Sandboxed() {
-			find(probe.Nowhere.Shown(f.Input), "a request with %s ends in an error in %s, "+
-				"whose sandbox lets a template change no list or object: %w",
+			find(probe.Nowhere.Shown(f.Input), "a request with %s ends in an error in %s, where "+
+				"a template may not change lists and objects: %w",
 				f.In.Name, view.Names(f.Views), f.Err)
 			return
 		}

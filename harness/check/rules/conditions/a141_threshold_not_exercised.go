@@ -148,7 +148,7 @@ func onlyWay(s *probe.Subject, coverage *jinja.Coverage, t threshold) string {
 		if coverage.Reached(t.site, flow.Entered) {
 			return ""
 		}
-		return "no request that was tried came into this loop over a part that a number names"
+		return "no request that was tried enters this loop over a part that a number names"
 	}
 	switch {
 	case yes && no:
@@ -158,7 +158,7 @@ func onlyWay(s *probe.Subject, coverage *jinja.Coverage, t threshold) string {
 	case no:
 		return "this condition on a number was false in all requests that were tried"
 	}
-	return "no request that was tried came to this condition on a number"
+	return "no request that was tried reaches this condition on a number"
 }
 
 // threshold is a comparison with a number.

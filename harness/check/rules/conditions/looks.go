@@ -38,7 +38,7 @@ const (
 )
 
 var spotOf = [spots]spot{
-	ofSystem:    {name: "instructions", plain: "Please SYSTEMNEEDLE and so on"},
+	ofSystem:    {name: "a system message", plain: "Please SYSTEMNEEDLE and so on"},
 	ofQuestion:  {name: "a user message", plain: "Please USERNEEDLE and so on"},
 	ofAnswer:    {name: "an assistant message", plain: "Please ANSWERNEEDLE and so on"},
 	ofSecond:    {name: "a second user message", plain: "Please SECONDNEEDLE and so on"},

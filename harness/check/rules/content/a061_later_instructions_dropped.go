@@ -15,8 +15,7 @@ import (
 var LaterInstructionsDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A061", Name: "later-instructions-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "A system or developer message that is not the first message is left out of the " +
-			"prompt.",
+		Short: "A system or developer message that is not the first message is left out.",
 		Damage: "Agents add such messages while they work, or send a developer message after a " +
 			"system message. The model never sees them, and nobody is told.",
 		Fix: "Write every system message where it stands, or refuse it with `raise_exception`.",

@@ -16,8 +16,7 @@ var OrderChanged = &probe.Rule{
 		Short: "Messages are not in the prompt in the order of the request.",
 		Damage: "The model reads its own message before the user message that it answers, or " +
 			"content after the tool message that followed it.",
-		Fix: "Loop over the messages once, from first to last, and write everything of a message " +
-			"before the next.",
+		Fix: "Loop over the messages once, in order, and write each whole before the next.",
 	},
 	Supersedes: []string{"A087", "A163"},
 	Find:       prompts.IfHeard(checkOrderOfMessages),

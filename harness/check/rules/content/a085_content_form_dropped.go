@@ -17,11 +17,9 @@ import (
 var ContentFormDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A085", Name: "content-form-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "Content in one of its two forms, string or parts, is silently left out of the " +
-			"prompt.",
-		Damage: "Clients send either form. With one of them the model sees an empty message, and " +
-			"nobody is told.",
-		Fix: "Test `{% if message.content is string %}` and write both forms.",
+		Short:  "Content in one of its two forms, string or parts, is silently left out.",
+		Damage: "Clients send either form. With one of them the model sees an empty message.",
+		Fix:    "Test `{% if message.content is string %}` and write both forms.",
 	},
 	Find: checkForms,
 }
@@ -33,7 +31,7 @@ func checkForms(s *probe.Subject, find probe.Finder) {
 	forms := [...]struct {
 		name    string
 		message ordered.Value
-	}{{"text", sample.User}, {"parts", sample.UserInParts}}
+	}{{"a string", sample.User}, {"parts", sample.UserInParts}}
 	var arrives [2]bool
 	var prompts [2]probe.Rendering
 	for i, form := range forms {
@@ -78,7 +76,7 @@ func argumentForms(s *probe.Subject, find probe.Finder) {
 	forms := [...]struct {
 		name      string
 		arguments ordered.Value
-	}{{"an object", sample.Arguments}, {"text", sample.ArgumentsText}}
+	}{{"an object", sample.Arguments}, {"a string", sample.ArgumentsText}}
 	var prompts [2]probe.Rendering
 	for i, form := range forms {
 		p, err := s.WithArguments(form.arguments)

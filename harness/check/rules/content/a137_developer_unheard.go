@@ -16,8 +16,7 @@ import (
 var DeveloperUnheard = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A137", Name: "developer-unheard", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "A developer message ends in an error, is left out of the prompt or has no header " +
-			"as others have.",
+		Short: "A developer message ends in an error, is left out or has no header of its own.",
 		Damage: "Newer clients send their instructions so. Unless the server renames the role, " +
 			"the model never sees them, or takes them for somebody else's text.",
 		Fix: "Write a developer message as a system message: `{% if message.role in ['system', " +

@@ -11,8 +11,7 @@ import (
 var HistoryUnwritten = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A153", Name: "history-unwritten", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template has no place for tools and writes only the last messages of a " +
-			"conversation.",
+		Short: "The template takes no tools, and writes only the last messages.",
 		Damage: "None with a model that judges or translates one text, as guards do. Any other " +
 			"model answers without the messages before.",
 		Fix: "Write every message. If the model reads one text only, refuse longer conversations " +

@@ -52,7 +52,7 @@ func findDefaultBesideOwn(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	find(with.At(at), "the template's own system text follows the client's system message, and a "+
-		"chat without a system message has none\nwithout: %s", report.Quote(without.Text, alone))
+		"request without a system message has none\nwithout: %s", report.Quote(without.Text, alone))
 }
 
 // wordsIn is how many words a text has beside its markers.

@@ -30,14 +30,15 @@ func checkTextRefused(s *probe.Subject, find probe.Finder) {
 	switch {
 	case err != nil && probe.Worded(err):
 		probe.Weigh(find, rule.Note)(probe.Nowhere.Shown(prompt.In), "a user message whose "+
-			"content is text, and no list of parts, is refused: %w", err)
+			"content is a string, and not a list of parts, is refused: %w", err)
 	case err != nil:
-		find(probe.Nowhere.Shown(prompt.In), "a user message whose content is text, as most "+
+		find(probe.Nowhere.Shown(prompt.In), "a user message whose content is a string, as most "+
 			"clients send it, ends the request in an error: %w\ncontent as a list of parts "+
 			"reaches the prompt", err)
 	case !prompt.Has("USERNEEDLE"):
 		// servers that look how a template reads content make a list of it; a library's caller does
 		probe.Weigh(find, rule.Note)(prompt.Near("USERNEEDLE"), "a user message whose content is "+
-			"text, as most clients send it, is lost\ncontent as a list of parts reaches the prompt")
+			"a string, as most clients send it, is lost\ncontent as a list of parts reaches the "+
+			"prompt")
 	}
 }

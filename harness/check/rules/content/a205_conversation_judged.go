@@ -11,8 +11,8 @@ import (
 var ConversationJudged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A205", Name: "conversation-judged", Severity: rule.Note, Harm: rule.Style,
-		Short: "The conversation is quoted inside a task of the template's own, as for a guard; " +
-			"it is not judged as a chat.",
+		Short: "The messages are quoted in a task of the template's own; it is not judged as a " +
+			"chat.",
 		Damage: "None with a model that judges, classifies or translates what others said. A " +
 			"model for chat takes its own messages for somebody else's.",
 		Fix: "For chat, begin each assistant message of the history with the generation prompt, " +
@@ -21,8 +21,8 @@ var ConversationJudged = &probe.Rule{
 	Supersedes: []string{"A019", "A020", "A137", "A161"},
 	Find: func(s *probe.Subject, find probe.Finder) {
 		if losses.Judged.Of(s) {
-			find(probe.Nowhere, "what was said stands in a task of the template's own: the "+
-				"template is not judged as one for chat")
+			find(probe.Nowhere, "the messages are quoted inside a task that the template writes: "+
+				"the template is not judged as one for chat")
 		}
 	},
 }

@@ -11,7 +11,7 @@ import (
 var PromptUnlikeEncoder = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A190", Name: "prompt-unlike-encoder", Severity: rule.Error, Harm: rule.Changed,
-		Short: "The template writes another prompt than the encoder that it is compared with " +
+		Short: "The template writes another prompt than the encoder it is compared with " +
 			"(--against).",
 		Damage: "The model was trained on the encoder's prompts. Servers that render the " +
 			"template show it something else, and it answers worse.",

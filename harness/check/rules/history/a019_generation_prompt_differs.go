@@ -22,9 +22,8 @@ var GenerationPromptDiffers = &probe.Rule{
 		ID: "A019", Name: "generation-prompt-differs", Severity: rule.Warning, Harm: rule.Misread,
 		Short: "The generation prompt differs from the text with which an assistant message " +
 			"begins in the history.",
-		Damage: "The next prompt does not start with this one, so the server processes all of it " +
-			"again.",
-		Fix: "Begin assistant messages in the history with the text of the generation prompt.",
+		Damage: "The next prompt does not start with this one, so the server cannot reuse it.",
+		Fix:    "Begin assistant messages in the history with the text of the generation prompt.",
 	},
 	Requires: []string{"A059", "A071", "A173"},
 	Find:     checkGeneration,
@@ -84,15 +83,15 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 					s.Template.Analysis().Format.Reasoning.Close.Text)) {
 				find = probe.Weigh(find, rule.Note) // the history leaves reasoning out
 			}
-			harm := "the model goes on from tokens after which no assistant message of the " +
-				"history stands"
+			harm := "the model continues from tokens that no assistant message in the history " +
+				"follows"
 			if rest = strings.TrimSpace(rest); rest != "" && strings.HasSuffix(
 				strings.TrimSpace(turn.Text), rest) {
-				harm = "the model answers after an end; prompts of models for embeddings and " +
-					"rewards end so"
+				harm = "the model writes after the end of a turn; prompts for embedding and " +
+					"reward models end so"
 			}
-			find(written.At(at), "the generation prompt is not how assistant messages begin in "+
-				"the history (%s)\n%s\nharm: %s", mode.Name,
+			find(written.At(at), "the generation prompt differs from how assistant messages "+
+				"begin in the history (%s)\n%s\nharm: %s", mode.Name,
 				report.Sides("history", turn.Text, "prompt", prompt.Text), harm)
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
@@ -133,7 +132,7 @@ func checkGenerationOfCalls(s *probe.Subject, find probe.Finder) {
 	trimmed := strings.TrimRight(prompt.Text, " \n")
 	if err1 == nil && err2 == nil && err3 == nil && strings.HasPrefix(answer.Text, prompt.Text) &&
 		strings.HasPrefix(call.Text, trimmed) && !strings.HasPrefix(call.Text, prompt.Text) {
-		find(prompt.At(len(prompt.Text)-1), "the prompt ends in white space that calls in "+
+		find(prompt.At(len(prompt.Text)-1), "the prompt ends in white space that tool calls in "+
 			"the history do not begin with\n%s", report.Sides("history", call.Text, "prompt",
 			prompt.Text))
 	}

@@ -11,8 +11,7 @@ import (
 var RequestCrashes = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A066", Name: "request-crashes", Severity: rule.Error, Harm: rule.Crashed,
-		Short: "A request that the API allows ends in an error that the template did not mean to " +
-			"raise.",
+		Short: "A request that the API allows crashes the template.",
 		Damage: "A client that leaves out a tool's description, or sends tool_calls without " +
 			"content, gets status 500 in the middle of its work.",
 		Fix: "Test that a member is there before using it: `{% if tool.description %}`. If the " +

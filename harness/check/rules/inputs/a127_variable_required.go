@@ -15,10 +15,9 @@ import (
 var VariableRequired = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A127", Name: "variable-required", Severity: rule.Error, Harm: rule.Crashed,
-		Short: "The template fails unless the request has a variable that the API does not define.",
-		Damage: "Every request ends in an error, until somebody finds out which variable is " +
-			"wanted.",
-		Fix: "Give the variable a default: `{{ x | default('') }}`.",
+		Short:  "The template fails unless the request has a variable that the API does not define.",
+		Damage: "Every request fails until somebody finds out which variable is wanted.",
+		Fix:    "Give the variable a default: `{{ x | default('') }}`.",
 	},
 	Find: checkBound,
 }

@@ -10,8 +10,7 @@ import (
 var PartsRefused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A149", Name: "parts-refused", Severity: rule.Note, Harm: rule.Crashed,
-		Short: "Content parts end in an error in messages of every role, though the API allows " +
-			"them.",
+		Short: "Content parts end in an error, whatever the role of the message.",
 		Damage: "A client that sends content parts gets an error, unless the server joins them " +
 			"into one string first.",
 		Fix: "Test `{% if message.content is string %}`, and write the text of each part " +

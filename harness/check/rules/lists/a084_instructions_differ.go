@@ -19,8 +19,7 @@ import (
 var InstructionsDiffer = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A084", Name: "instructions-differ", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The instructions show one form of tool call, and the calls of the history have " +
-			"another.",
+		Short:  "The instructions show one form of tool call, and the history has another.",
 		Damage: "The model mixes the two, and no parser reads the mixture.",
 		Fix:    "Copy a tool call as the template writes it into the instructions.",
 	},
@@ -84,8 +83,8 @@ func checkInstructions(s *probe.Subject, find probe.Finder) {
 	}
 	from, to := matched[0][1].At, matched[len(matched)-1][1].To
 	blame := func(off int, what string) {
-		find(shown.At(off), "the instructions show calls otherwise than the history writes "+
-			"them: %s\n- shown:   %s\n+ history: %s", what,
+		find(shown.At(off), "the instructions show tool calls in another form than the history: "+
+			"%s\n- shown:   %s\n+ history: %s", what,
 			probe.JSON(shown.Text[from:min(to+40, shown.End)]), probe.JSON(history.Text))
 	}
 	for i, p := range history.Pieces {
@@ -106,12 +105,12 @@ func checkInstructions(s *probe.Subject, find probe.Finder) {
 			continue
 		}
 		if at := slices.IndexFunc(shown.Pieces, other); at >= 0 {
-			blame(from, probe.JSON(shown.Pieces[at].Text)+" is not in the history")
+			blame(from, probe.JSON(shown.Pieces[at].Text)+" is not in the calls of the history")
 			return
 		}
 	}
 	if at, ok := history.Quotes(shown, matched); ok {
-		blame(at, "a string stands there without quotes")
+		blame(at, "a string stands in the history without quotes")
 		return
 	}
 	if differ := differing(matched); differ != nil {
@@ -186,8 +185,8 @@ func checkHalved(s *probe.Subject, find probe.Finder) {
 		}
 		for _, around := range order {
 			if m := halves[around]; pairs[around] {
-				p.In.Show(s, find, m.At, "the instructions mention %s alone, and both markers "+
-					"of another pair in the same words", probe.JSON(p.Own[m.At:m.To]))
+				p.In.Show(s, find, m.At, "the instructions name %s alone, and both markers of "+
+					"another pair in the same sentence", probe.JSON(p.Own[m.At:m.To]))
 				return
 			}
 		}

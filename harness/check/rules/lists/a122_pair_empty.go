@@ -19,10 +19,9 @@ import (
 var PairEmpty = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A122", Name: "pair-empty", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "A pair of markers in the instructions is empty, though the request has tools.",
-		Damage: "The model looks for the tools between the markers and finds none; they stand " +
-			"elsewhere.",
-		Fix: "Write the tools between the two markers.",
+		Short:  "A pair of markers in the instructions is empty, though the request has tools.",
+		Damage: "The model looks for the tools between the markers, and they stand elsewhere.",
+		Fix:    "Write the tools between the two markers.",
 	},
 	Find: checkEmptyPair,
 }

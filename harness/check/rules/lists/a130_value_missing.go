@@ -44,7 +44,7 @@ func checkValues(s *probe.Subject, find probe.Finder) {
 				}) {
 					return // a value without quotes, of which nothing is left where it is empty
 				}
-				t.Show(s, find, at, "a key is written without a value")
+				t.Show(s, find, at, "a JSON key is written without a value")
 				return
 			}
 		}

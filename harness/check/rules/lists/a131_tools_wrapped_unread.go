@@ -12,8 +12,7 @@ import (
 var ToolsWrappedUnread = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A131", Name: "tools-wrapped-unread", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template reads a tool's name from the tool itself; clients send it in " +
-			"`tool.function`.",
+		Short: "The template reads a tool's name from the tool itself, not from `tool.function`.",
 		Damage: "With tools as OpenAI's API has them a request fails, or the model sees tools " +
 			"without names, unless the server unwraps them.",
 		Fix: "`{% set function = tool.function or tool %}`, and read from that.",
@@ -34,9 +33,11 @@ func checkWrapped(s *probe.Subject, find probe.Finder) {
 	p, err := s.Render(in)
 	switch {
 	case err != nil:
-		find(probe.Nowhere.Shown(in), "tools as OpenAI's API has them are refused: %w", err)
+		find(probe.Nowhere.Shown(in), "tools as OpenAI's API has them, {\"type\": \"function\", "+
+			"\"function\": {...}}, end the request in an error: %w\ncure: {%% set tool = "+
+			"tool.function or tool %%}", err)
 	case !p.Has("get_weather"):
-		find(p.Near("get_weather"), "the names of tools do not reach the prompt where these "+
-			"come as in OpenAI's API")
+		find(p.Near("get_weather"), "the names of tools do not reach the prompt where they come "+
+			"in tool.function, as in OpenAI's API")
 	}
 }

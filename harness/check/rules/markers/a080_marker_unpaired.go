@@ -24,8 +24,7 @@ import (
 var MarkerUnpaired = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A080", Name: "marker-unpaired", Severity: rule.Warning, Harm: rule.Glued,
-		Short: "A marker is opened and not closed, or closed and not opened, though the template " +
-			"has both.",
+		Short: "A marker is opened and not closed, or closed and not opened.",
 		Damage: "The model learns to write what no parser reads, or takes the text that follows " +
 			"for a part of the open one.",
 		Fix: "Write both markers in every branch, in this order.",
@@ -192,7 +191,7 @@ func checkEmptyPairs(s *probe.Subject, find probe.Finder) {
 				at += len(end)
 			}
 			if alone >= 0 && both {
-				find(t.At(alone), "%s stands alone, and elsewhere in this prompt after %s",
+				find(t.At(alone), "%s stands alone here, and after %s elsewhere in this prompt",
 					probe.JSON(end), probe.JSON(open))
 				return
 			}

@@ -51,8 +51,8 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 			if len(t.In.Tools) == 0 || t.Text == "" || beginsMarked(t) {
 				continue
 			}
-			t.Show(s, find, 0, "a prompt with tools begins with no marker, and all prompts "+
-				"without tools do")
+			t.Show(s, find, 0, "a prompt with tools begins with plain text, and all prompts "+
+				"without tools with a marker")
 			return
 		}
 	}

@@ -15,8 +15,7 @@ var ToolsTemplateNotTaken = &Rule{
 		ID: "A051", Name: "tools-template-not-taken", Severity: rule.Warning, Harm: rule.Lost,
 		Short: "For requests with tools an engine loads a template without tool support, though " +
 			"the model has one with it.",
-		Damage: "On that engine the model is never told about its tools, though it works " +
-			"elsewhere.",
+		Damage: "On that engine the model is never told about its tools; elsewhere it is.",
 		Fix: "Make the default template support tools, or put the one that does where that " +
 			"engine looks.",
 	},

@@ -11,8 +11,7 @@ import (
 var TokenUnknown = &Rule{
 	Rule: rule.Rule{
 		ID: "A106", Name: "token-unknown", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The template writes text that looks like a special token and is not in the " +
-			"vocabulary.",
+		Short: "The template writes text like a special token that is not in the vocabulary.",
 		Damage: "It is split into pieces that the model has hardly seen, and any text of a user " +
 			"may spell them.",
 		Fix: "Add the token to the tokeniser, or write one that it has.",

@@ -15,8 +15,7 @@ import (
 var ResponseTemplateDiffers = &Rule{
 	Rule: rule.Rule{
 		ID: "A109", Name: "response-template-differs", Severity: rule.Error, Harm: rule.Misread,
-		Short: "The response_template in tokenizer_config.json misreads messages that the chat " +
-			"template writes.",
+		Short: "The response_template in tokenizer_config.json misreads the template's messages.",
 		Damage: "transformers, and servers that read the object, lose tool calls or reasoning, " +
 			"or leave markers in the content.",
 		Fix: "`assay emit response-template --into tokenizer_config.json` writes one that reads " +
@@ -42,7 +41,8 @@ func checkResponse(s *Subject, find Finder) {
 		if err != nil || len(verdict.Differences) == 0 {
 			continue
 		}
-		find("the response_template reads %d of %d answers of %s as they are meant; %s\n%s",
+		find("the response_template reads %d of %d assistant messages of %s as they are meant; %s"+
+			"\n%s",
 			verdict.Read, verdict.Turns, src.Name, offer(t), verdict.Differences[0])
 	}
 }

@@ -13,10 +13,9 @@ import (
 var BranchUnreachable = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A138", Name: "branch-unreachable", Severity: rule.Note, Harm: rule.Style,
-		Short: "No request reaches a branch, a loop or a macro of the template.",
-		Damage: "It was written for requests that exist; they take another branch, and nobody is " +
-			"told.",
-		Fix: "Mend the condition, or remove the branch.",
+		Short:  "No request reaches a branch, a loop or a macro of the template.",
+		Damage: "It was written for requests that exist; they take another branch.",
+		Fix:    "Mend the condition, or remove the branch.",
 	},
 	Find: checkReached,
 }

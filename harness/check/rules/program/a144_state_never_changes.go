@@ -23,7 +23,7 @@ var StateNeverChanges = &probe.Rule{
 // checkState looks for a field of a namespace that nothing sets after the namespace is made.
 func checkState(s *probe.Subject, find probe.Finder) {
 	if read, set := s.Flow().Unset(); read != nil {
-		find(probe.Offset(set.Off()), "%s is set and %s is read, at %s, which nothing sets",
+		find(probe.Offset(set.Off()), "%s is set, but %s is read, at %s, and nothing sets that",
 			set.Name, read.Name, line(s, read.Off()))
 	}
 }

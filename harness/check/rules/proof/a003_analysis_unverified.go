@@ -15,8 +15,7 @@ import (
 var AnalysisUnverified = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A003", Name: "analysis-unverified", Severity: rule.Error, Harm: rule.Misread,
-		Short: "An assistant message that the template writes cannot be read back as the same " +
-			"message.",
+		Short: "An assistant message that the template writes is not read back as it was.",
 		Damage: "Clients get tool calls as content, arguments of another type, or no " +
 			"reasoning_content.",
 		Fix: "Write content, reasoning and tool calls each in one way, between markers that " +
@@ -37,17 +36,17 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 			case shape.Turn == "":
 				text += "\nno parser can be made for it: " + fault.Text
 			case fault.Proof == verify.Parse:
-				text += "\na parser of this format reads another answer: " + fault.Text
+				text += "\na parser of this format reads another message: " + fault.Text
 			default:
-				text += "\nother answers have it in another form: " +
+				text += "\nother messages have it in another form: " +
 					strings.Replace(fault.Text, "where the format has", "where they have", 1)
 			}
 		}
 		if text == "" {
 			continue
 		}
-		text = "an assistant message with " + shape.Name + " is not written as other answers " +
-			"are, and is read wrongly" + text
+		text = "an assistant message with " + shape.Name + " is not written as others are, and " +
+			"is not read back as it was" + text
 		if shape.Turn != "" {
 			text += fmt.Sprintf("\nthe template writes: %q", shape.Turn)
 		}

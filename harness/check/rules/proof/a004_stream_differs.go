@@ -20,10 +20,9 @@ import (
 var StreamDiffers = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A004", Name: "stream-differs", Severity: rule.Error, Harm: rule.Misread,
-		Short: "An assistant message is parsed differently when it streams in small pieces.",
-		Damage: "Clients that stream get another message than clients that do not, or a broken " +
-			"one.",
-		Fix: "This is a bug of Assay's parser: please report it with the template.",
+		Short:  "An assistant message is parsed differently when it streams in small pieces.",
+		Damage: "Clients that stream get another message than others, or a broken one.",
+		Fix:    "This is a bug of Assay's parser: please report it with the template.",
 	},
 	Group: probe.GroupStream,
 	Find:  checkStream,
@@ -39,14 +38,14 @@ func checkStream(s *probe.Subject, find probe.Finder) {
 		_, mismatch := split.CheckSchedules(stream.NewParser(plan), shape.Turn, chat.FinishStop,
 			split.Few(len(shape.Turn)))
 		if mismatch != nil {
-			find(turn(s, shape), "an assistant message with %s is read otherwise when it is "+
+			find(turn(s, shape), "an assistant message with %s is read differently when it is "+
 				"streamed: %w", shape.Name, mismatch)
 		} else {
 			wholes.add(key)
 		}
 	})
 	if err != nil {
-		find(probe.Nowhere, "no parser can be made for answers: %w", err)
+		find(probe.Nowhere, "no parser can be made for assistant messages: %w", err)
 	}
 }
 

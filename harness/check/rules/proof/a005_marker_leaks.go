@@ -38,13 +38,14 @@ func checkLeaks(s *probe.Subject, find probe.Finder) {
 		for _, marker := range markers {
 			if strings.Contains(message.Content, marker) ||
 				strings.Contains(message.Reasoning, marker) {
-				find(s.Of(marker), "the marker %[2]q shows up in the text that users read\n"+
-					"the answer has %[1]s, and is read as: %[3]s", shape.Name, marker, message.Value())
+				find(s.Of(marker), "the marker %[2]q is left in the text that users read\nthe "+
+					"assistant message has %[1]s, and is read as: %[3]s", shape.Name, marker,
+					message.Value())
 			}
 		}
 	})
 	if err != nil {
-		find(probe.Nowhere, "no parser can be made for answers: %w", err)
+		find(probe.Nowhere, "no parser can be made for assistant messages: %w", err)
 	}
 }
 

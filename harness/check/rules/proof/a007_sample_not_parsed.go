@@ -71,8 +71,8 @@ func checkSamples(s *probe.Subject, find probe.Finder) {
 		if answer := split.Feed(stream.NewParser(plan), text, nil,
 			chat.FinishStop); answer.Finish != chat.FinishToolCalls {
 			find(turn(s, verify.Shape{Tools: true}),
-				"a call that the grammar allows is not read as one (sample %d)\n"+
-					"the model writes: %q\nit is read as: %s", seed, text, answer.Message.Value())
+				"a tool call that the grammar allows is not read as one (sample %d)\nthe model "+
+					"writes: %q\nit is read as: %s", seed, text, answer.Message.Value())
 			return
 		}
 	}

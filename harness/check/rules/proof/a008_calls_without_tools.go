@@ -11,8 +11,7 @@ import (
 var CallsWithoutTools = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A008", Name: "calls-without-tools", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template writes tool calls of the history, but never describes the request's " +
-			"tools.",
+		Short:  "The template writes tool calls, but never describes the request's tools.",
 		Damage: "The model is to call functions that it has not been told about.",
 		Fix: "Write the tools into the prompt as the model was trained to read them, such as `{% " +
 			"if tools %}{{ tools | tojson }}{% endif %}`.",

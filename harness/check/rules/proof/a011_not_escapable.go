@@ -19,9 +19,8 @@ import (
 var NotEscapable = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A011", Name: "not-escapable", Severity: rule.Note, Harm: rule.Misread,
-		Short: "An argument that contains the text that ends a tool call is cut off there.",
-		Damage: "A model that writes code about tool calls loses part of an argument, and nobody " +
-			"is told.",
+		Short:  "An argument that contains the text that ends a tool call is cut off there.",
+		Damage: "A model that writes code about tool calls silently loses part of an argument.",
 		Fix: "Escape the values of arguments (as JSON, CDATA or entities), or end a tool call " +
 			"with a special token.",
 	},

@@ -46,8 +46,8 @@ func checkPlainAnswer(s *probe.Subject, find probe.Finder) {
 		if strings.TrimRight(message.Content, format.Space) != plainAnswer ||
 			strings.Contains(message.Reasoning, plainAnswer) {
 			written, _ := s.Ask(r)
-			find(written.At(len(plan.Prompt.Text)-len(plan.Prefill)), "%s, a "+
-				"plain answer is not read as its text\nthe model writes %q after %q\nit is "+
+			find(written.At(len(plan.Prompt.Text)-len(plan.Prefill)), "%s, an assistant message "+
+				"of plain text is not parsed as content\nthe model writes %q after %q\nit is "+
 				"read as: %s", mode.Name, output, plan.Prefill, message.Value())
 		}
 	}

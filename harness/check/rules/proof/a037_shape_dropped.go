@@ -14,8 +14,7 @@ import (
 var ShapeDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A037", Name: "shape-dropped", Severity: rule.Note, Harm: rule.Lost,
-		Short: "Part of some assistant messages is left out, so nothing shows how the model " +
-			"writes it.",
+		Short:  "Some assistant messages lose a part, so nothing shows how the model writes it.",
 		Damage: "The history lacks what the model wrote, such as content beside tool_calls.",
 		Fix: "Write every part of a message. If the part is left out on purpose, there is " +
 			"nothing to do.",

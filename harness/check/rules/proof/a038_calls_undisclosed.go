@@ -12,8 +12,7 @@ var CallsUndisclosed = &probe.Rule{
 		Short: "The template describes tools but never writes a tool call.",
 		Damage: "A server can only guess how the model writes tool calls, and the model does not " +
 			"see those that it made.",
-		Fix: "Write the tool_calls of assistant messages in the form that the model was trained " +
-			"on.",
+		Fix: "Write the tool_calls of assistant messages as the model was trained to.",
 	},
 	Find: checkDisclosed,
 }
@@ -22,7 +21,7 @@ func checkDisclosed(s *probe.Subject, find probe.Finder) {
 	if s.Template.Analysis().Format.Undisclosed {
 		find(s.Of("ANSWERNEEDLE").Bare(), "tools are described, and the tool_calls of the "+
 			"history are not written\nthe model never sees what it has called, and no engine can "+
-			"learn from the template how calls are spelt\nhelp: write message.tool_calls as the "+
-			"model spells calls")
+			"learn from the template how tool calls are written\nhelp: write message.tool_calls "+
+			"as the model was trained to")
 	}
 }

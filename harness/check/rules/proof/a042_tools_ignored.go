@@ -12,9 +12,8 @@ import (
 var ToolsIgnored = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A042", Name: "tools-ignored", Severity: rule.Note, Harm: rule.Lost,
-		Short: "The template writes neither the tools nor the tool calls of a request.",
-		Damage: "Requests with tools are answered as if they had none: the model has not been " +
-			"told about them.",
+		Short:  "The template writes neither the tools nor the tool calls of a request.",
+		Damage: "Requests with tools are answered as if they had none.",
 		Fix: "If the model can call tools, write them into the prompt as it was trained to read " +
 			"them. Otherwise there is nothing to do.",
 	},

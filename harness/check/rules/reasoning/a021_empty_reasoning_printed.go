@@ -13,8 +13,7 @@ import (
 var EmptyReasoningPrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A021", Name: "empty-reasoning-printed", Severity: rule.Note, Harm: rule.Style,
-		Short: "An assistant message without reasoning gets an empty reasoning block in the " +
-			"history.",
+		Short:  "An assistant message without reasoning gets an empty reasoning block.",
 		Damage: "The model sees that it never thinks, and stops thinking.",
 		Fix:    "Write the block only `{% if message.reasoning_content %}`.",
 	},

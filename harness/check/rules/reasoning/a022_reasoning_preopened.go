@@ -30,8 +30,7 @@ func checkPreopened(s *probe.Subject, find probe.Finder) {
 	if prefill, err := prompt.Prefill(); probe.Judged(find, err) &&
 		reason.Opens(prefill, s.Template.Analysis().Format.Reasoning) {
 		written, _ := s.Ask(ask)
-		find(written.At(len(prompt.Text)-len(prefill)), "the prompt itself opens the "+
-			"reasoning: parsers must know that the answer starts in it\nthe prompt ends "+
-			"with: %q", prefill)
+		find(written.At(len(prompt.Text)-len(prefill)), "the prompt itself opens the reasoning: "+
+			"parsers must know that the output starts in it\nthe prompt ends with: %q", prefill)
 	}
 }

@@ -31,8 +31,9 @@ func checkIgnored(s *probe.Subject, find probe.Finder) {
 		off, err2 := s.With(bare, ordered.MemberOf(name, ordered.Boolean(false)))
 		if err == nil && err1 == nil && err2 == nil && on.Text == off.Text && on.Text != bare.Text {
 			at := report.Parting(off.Text, bare.Text)
-			find(off.At(at), "only whether %s is given has an effect, on or off\n- off:   %s\n"+
-				"+ unset: %s", name, report.Quote(off.Text, at), report.Quote(bare.Text, at))
+			find(off.At(at), "on and off give the same prompt: only whether %s is given has an "+
+				"effect\n- off:   %s\n+ unset: %s", name, report.Quote(off.Text, at),
+				report.Quote(bare.Text, at))
 			return
 		}
 	}

@@ -13,9 +13,8 @@ import (
 var ReasoningLostInLoop = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A072", Name: "reasoning-lost-in-loop", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "Reasoning is dropped between tool calls, though other assistant messages keep it.",
-		Damage: "The model forgets its plan between two calls, and each call changes the prompt " +
-			"before it.",
+		Short:  "Reasoning is dropped between tool calls, though other assistant messages keep it.",
+		Damage: "The model forgets its plan, and each call changes the prompt before it.",
 		Fix: "Keep the reasoning_content of every assistant message since the last user message, " +
 			"whatever else it has.",
 	},
@@ -44,9 +43,12 @@ func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 	path := fmt.Sprintf("messages[%d].reasoning_content", lost.Message)
 	happens := fmt.Sprintf("the reasoning of %s is dropped in one request and kept in another",
 		lost.Stage)
-	if kept.Stage != lost.Stage {
+	switch {
+	case kept.Stage != lost.Stage:
 		happens = fmt.Sprintf("the reasoning of %s is dropped, and that of %s is kept", lost.Stage,
 			kept.Stage)
+	case null(lost) && !null(kept):
+		happens = fmt.Sprintf("the reasoning of %s is dropped where its content is null", lost.Stage)
 	}
 	find(lost.In.Lost(path, lost.Text).Bare(), "%s\ndropped: in message %d of: %s\n"+
 		"kept: in message %d of: %s", happens, lost.Message+1, told(lost), kept.Message+1,
@@ -55,9 +57,14 @@ func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 
 // told is the conversation of a leaf in words. Those do not tell null content from an empty text.
 func told(l contrast.Leaf) string {
-	content, there := l.In.In.Messages[l.Message].Get("content")
-	if there && content.IsNull() {
+	if null(l) {
 		return l.Name() + "; its content is null"
 	}
 	return l.Name()
+}
+
+// null reports whether the content of a leaf's message is null.
+func null(l contrast.Leaf) bool {
+	content, there := l.In.In.Messages[l.Message].Get("content")
+	return there && content.IsNull()
 }

@@ -20,10 +20,9 @@ import (
 var ReasoningReadAndDropped = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A124", Name: "reasoning-read-and-dropped", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "The template reads the reasoning of assistant messages, and never writes it.",
-		Damage: "A client that sends the reasoning back, as the template asks, loses it, and " +
-			"nobody is told.",
-		Fix: "Write the member where it is read, or do not read it.",
+		Short:  "The template reads the reasoning of assistant messages, and never writes it.",
+		Damage: "A client that sends the reasoning back loses it, and nobody is told.",
+		Fix:    "Write the member where it is read, or do not read it.",
 	},
 	Find: prompts.IfHeard(checkReasoningWritten),
 }

@@ -14,8 +14,7 @@ import (
 var AnswerLostWithReasoning = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A143", Name: "answer-lost-with-reasoning", Severity: rule.Error, Harm: rule.Lost,
-		Short: "Content with its reasoning inside, such as `<think>...</think>`, loses the text " +
-			"after it.",
+		Short: "Content with its reasoning inside (`<think>...</think>`) loses the text after it.",
 		Damage: "Clients that keep what a server sent send the reasoning back so; the model does " +
 			"not see what it said.",
 		Fix: "Keep the text after the end of the reasoning: `content.split('</think>')[-1]`.",

@@ -19,8 +19,7 @@ var SpellingLosesText = &probe.Rule{
 			"with the same meaning.",
 		Damage: "A message that comes back with `\"tool_calls\": []` vanishes from the history: " +
 			"the model does not know what it said.",
-		Fix: "Decide by the value of a member and not by its presence, and write all content " +
-			"parts.",
+		Fix: "Decide by the value of a member, not by its presence, and write all content parts.",
 	},
 	Find: checkSpellingLosesText,
 }

@@ -42,7 +42,7 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 			continue
 		}
 		f := c.faults[0] // which of the two is right cannot be told
-		what := "later messages are written in another form than without"
+		what := "later messages are written differently than without"
 		if rest := f.Got[f.Off:]; strings.HasPrefix(rest, "[{'type'") ||
 			strings.HasPrefix(rest, "'}]") {
 			find, what = probe.Weigh(find, rule.Error), "content in parts is printed as a list"
@@ -74,7 +74,7 @@ func checkVariables(s *probe.Subject, find probe.Finder) {
 			got.Has("USERNEEDLE") && want.Has("USERNEEDLE") {
 			at := report.Parting(with, without)
 			find(got.At(len(got.Text)-len(with)+at), "with %s = %s, messages after a system "+
-				"message are written otherwise\nwith:    %s\nwithout: %s", v.Key, v.Value,
+				"message are written differently\nwith:    %s\nwithout: %s", v.Key, v.Value,
 				report.Quote(with, at), report.Quote(without, at))
 			return
 		}

@@ -13,8 +13,7 @@ var ParameterNotDescribed = &probe.Rule{
 		ID: "A164", Name: "parameter-not-described", Severity: rule.Warning, Harm: rule.Lost,
 		Short: "The template describes the parameters of tools, but not which are required, or " +
 			"not their types.",
-		Damage: "The model leaves out an argument that the tool needs, or sends a string for a " +
-			"number.",
+		Damage: "The model leaves out an argument that the tool needs, or sends the wrong type.",
 		Fix: "Write the whole schema of the parameters, or its required list and types beside " +
 			"the descriptions.",
 	},

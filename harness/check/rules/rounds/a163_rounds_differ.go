@@ -40,8 +40,9 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 			continue // it rendered a moment ago
 		}
 		same := strings.LastIndexAny(source.CommonPrefix(d.First, d.Second), "\n>") + 1
-		find(prompt.Instead(d.Off, d.First, prompt.At(d.Off)), "before %q the second round has "+
-			"%q, and the first one %q: %s\nharm: the model reads one form of message in two ways",
-			d.After, d.Second[same:], d.First[same:], d.In)
+		at := d.Off + same
+		find(prompt.Instead(at, d.First[same:], prompt.At(at)), "the second round writes %q before "+
+			"%q, and the first one %q (%s)\nharm: the model sees one kind of message in two forms",
+			d.Second[same:], d.After, d.First[same:], d.In)
 	}
 }

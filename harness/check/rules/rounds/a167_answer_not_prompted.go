@@ -15,8 +15,7 @@ var AnswerNotPrompted = &probe.Rule{
 		ID: "A167", Name: "answer-not-prompted", Severity: rule.Error, Harm: rule.Misread,
 		Short: "After a tool message the generation prompt is missing, though after a user " +
 			"message it is there.",
-		Damage: "The model continues the tool's result, or makes a second one up, instead of " +
-			"answering.",
+		Damage: "The model continues the tool's result, or makes a second one up.",
 		Fix: "Write the generation prompt whenever add_generation_prompt is set, whatever the " +
 			"last message is.",
 	},
@@ -34,8 +33,8 @@ func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
 		find(prompt.Cause(end, func(p string) bool {
 			rest, ok := strings.CutPrefix(p, prompt.Text)
 			return ok && strings.Contains(rest, m.Header)
-		}), "assistant messages after a tool message begin with %q "+
-			"in the history, and the prompt after a tool message does not end with it",
+		}), "after a tool message the prompt does not end with %q, with which assistant messages "+
+			"there begin in the history",
 			m.Header)
 	}
 }

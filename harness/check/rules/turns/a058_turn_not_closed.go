@@ -1,6 +1,9 @@
 package turns
 
 import (
+	"strings"
+
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -57,8 +60,24 @@ func findUnclosed(s *probe.Subject, find probe.Finder) bool {
 		}
 		find(place.Shown(small.In), "the turn of %s is not closed before %s\nthe model sees: %s\n"+
 			"it should end with: %s%s\nrequest: %s",
-			probe.Article(kind.String()), boundary.Followers(unclosed.Gaps[kind]),
+			speaker(s, small, off), boundary.Followers(unclosed.Gaps[kind]),
 			report.Quote(small.Text, off), probe.JSON(f.Closer), reached, small.Name)
 	}
 	return len(unclosed.Kinds) > 0
+}
+
+// speaker names the message before an offset, with what sets it apart from a plain one of its role.
+func speaker(s *probe.Subject, t *prompts.Prompt, off int) string {
+	last := 0
+	for i, span := range t.Spans {
+		if span.To > 0 && span.To <= off {
+			last = i
+		}
+	}
+	in := chattemplate.Input{Messages: t.In.Messages[last : last+1]}
+	role, with, apart := strings.Cut(s.Told(in), " with")
+	if role = probe.Article(role + " message"); apart {
+		role += " with" + with
+	}
+	return role
 }

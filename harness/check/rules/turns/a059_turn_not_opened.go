@@ -16,10 +16,9 @@ import (
 var TurnNotOpened = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A059", Name: "turn-not-opened", Severity: rule.Error, Harm: rule.Glued,
-		Short: "A turn is closed, and the next message follows without a role header.",
-		Damage: "The message belongs to nobody: the model was never trained on text between two " +
-			"turns.",
-		Fix: "Write the header in this branch as well, or do not close the turn before.",
+		Short:  "A turn is closed, and the next message follows without a role header.",
+		Damage: "The message belongs to nobody; the model was never trained on such text.",
+		Fix:    "Write the header in this branch as well, or do not close the turn before.",
 	},
 	Requires: []string{"A058"},
 	Find:     checkOpened,

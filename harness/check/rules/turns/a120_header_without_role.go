@@ -89,7 +89,7 @@ func checkMarked(s *probe.Subject, find probe.Finder) {
 		for _, g := range boundary.Gaps.Of(s) {
 			if rest, ok := f.After(g); ok && g.After == kind && strings.HasPrefix(rest, header) {
 				_, at := g.Of(header)
-				g.In.Show(s, find, at, "the header of %s begins with no marker, as other "+
+				g.In.Show(s, find, at, "the header of %s does not begin with a marker, as other "+
 					"headers do", probe.Article(kind.String()))
 				return
 			}

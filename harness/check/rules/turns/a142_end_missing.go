@@ -114,8 +114,9 @@ func checkLast(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	if header := source.CommonSuffix(gap, before); m.At < len(gap)-len(header) {
-		find(last.At(len(last.Text)-1), "the last answer of a conversation does not end with %s, "+
-			"as an answer before a user message does\nwho: those who train a model on such texts",
+		find(last.At(len(last.Text)-1), "an assistant message at the end of a conversation does "+
+			"not end with %s, as one before a user message does\nwho: those who train a model on "+
+			"such texts",
 			probe.JSON(gap[m.At:m.To]))
 	}
 }

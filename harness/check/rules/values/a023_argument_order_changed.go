@@ -13,8 +13,7 @@ import (
 var ArgumentOrderChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A023", Name: "argument-order-changed", Severity: rule.Note, Harm: rule.Changed,
-		Short: "The arguments of a tool call in the history are in another order than the model " +
-			"wrote them.",
+		Short: "The arguments of a tool call in the history are not in the model's order.",
 		Damage: "The next prompt does not start with this one and the model's output; some " +
 			"models then drop calls.",
 		Fix: "Do not sort: `tojson` keeps the order, `dictsort` does not.",

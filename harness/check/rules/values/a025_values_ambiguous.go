@@ -13,8 +13,7 @@ import (
 var ValuesAmbiguous = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A025", Name: "values-ambiguous", Severity: rule.Note, Harm: rule.Misread,
-		Short: "A string and a number in arguments are written alike; only the tool's schema " +
-			"tells them apart.",
+		Short:  "A string and a number are written alike; only the tool's schema tells them apart.",
 		Damage: "Without a type in the schema the string \"02134\" comes back as the number 2134.",
 		Fix:    "Declare the type of every parameter, or write strings in quotes.",
 	},
@@ -29,7 +28,7 @@ func checkAmbiguous(s *probe.Subject, find probe.Finder) {
 	asNumber, err1 := s.WithArguments(sample.City(ordered.Num("2134")))
 	asString, err2 := s.WithArguments(sample.City(ordered.Str("2134")))
 	if probe.Judged(find, err1, err2) && asNumber.Text == asString.Text {
-		find(asString.Of("2134"), "in a tool call's arguments, the text \"2134\" and the number "+
-			"2134 are written the same")
+		find(asString.Of("2134"), "in a tool call's arguments, the string \"2134\" and the "+
+			"number 2134 are written alike")
 	}
 }

@@ -12,10 +12,9 @@ import (
 var WhitespaceChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A031", Name: "whitespace-changed", Severity: rule.Note, Harm: rule.Changed,
-		Short: "White space at the edges of content is changed.",
-		Damage: "The model's output and its copy in the history differ, so the server's cache is " +
-			"lost.",
-		Fix: "Do not `trim` content.",
+		Short:  "White space at the edges of content is changed.",
+		Damage: "The model's output and its copy in the history differ; the cache is lost.",
+		Fix:    "Do not `trim` content.",
 	},
 	Find: checkSpace,
 }

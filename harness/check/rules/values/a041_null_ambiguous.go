@@ -13,8 +13,7 @@ import (
 var NullAmbiguous = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A041", Name: "null-ambiguous", Severity: rule.Note, Harm: rule.Misread,
-		Short: "A null and a string in arguments are written alike; only the tool's schema tells " +
-			"them apart.",
+		Short: "A null and a string are written alike; only the tool's schema tells them apart.",
 		Damage: "The string \"none\" becomes null, or an argument that is null becomes the " +
 			"string \"None\".",
 		Fix: "Leave out arguments that are null, or write strings in quotes.",
@@ -31,8 +30,8 @@ func checkNullAmbiguous(s *probe.Subject, find probe.Finder) {
 	for _, word := range []string{"null", "None", ""} {
 		asString, again := s.WithArguments(sample.Arguments.With("city", ordered.Str(word)))
 		if err == nil && probe.Judged(find, again) && asNull.Text == asString.Text {
-			find(asNull.Near("city"), "in a tool call's arguments, the text %q and null are "+
-				"written the same", word)
+			find(asNull.Near("city"), "in a tool call's arguments, the string %q and null are "+
+				"written alike", word)
 			return
 		}
 	}

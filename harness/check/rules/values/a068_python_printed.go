@@ -18,8 +18,7 @@ import (
 var PythonPrinted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A068", Name: "python-printed", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "Arguments or tools are printed as Python values, although the model's tool calls " +
-			"are JSON.",
+		Short: "Arguments or tools are printed as Python values; the model's calls are JSON.",
 		Damage: "The model reads `{'city': None, 'now': True}` and writes the same, which no " +
 			"JSON parser takes.",
 		Fix: "Print values with `tojson`.",
@@ -47,7 +46,7 @@ func checkSpellings(s *probe.Subject, find probe.Finder) {
 	switch {
 	case err == nil && text.Has(`{"city": "CITYNEEDLE"`):
 		find(object.Of(python), "arguments that come as an object are printed as Python, those "+
-			"that come as text as JSON")
+			"that come as a string as JSON")
 	case doublyQuoted(s):
 		find(object.Of(python), "arguments are printed as Python, in an object that is JSON "+
 			"otherwise")
@@ -77,8 +76,8 @@ func checkPython(s *probe.Subject, find probe.Finder) {
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
 				if w, ok := t.Seen.Trace.WriteAt(at); ok && !seen[w.Off] {
 					seen[w.Off] = true
-					t.Show(s, find, at, "a value that is no text is printed as Python, not as "+
-						"JSON: %s", r.Path)
+					t.Show(s, find, at, "a value that is not a string is printed as Python, not "+
+						"as JSON: %s", r.Path)
 				}
 			}
 		}
