@@ -90,7 +90,7 @@ const (
 var partNames = [...]string{"content", "reasoning", "name of a tool call",
 	"id of a tool call",
 	"argument's name", "argument", "name of a tool message",
-	"tool's name", "description", "parameter", "choice", "required parameter"}
+	"tool's name", "description", "parameter", "enum value", "required parameter"}
 
 func (p Part) String() string { return partNames[p] }
 

@@ -25,7 +25,7 @@ func findBlankStart(s *probe.Subject, find probe.Finder) {
 	}
 	which := "every prompt begins"
 	if b.Some {
-		which = "a prompt begins"
+		which = "the prompt of this request begins"
 	}
 	find(b.In.At(0), "%s with %q before its first marker", which, b.Text)
 }

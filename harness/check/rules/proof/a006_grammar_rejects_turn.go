@@ -29,8 +29,8 @@ func checkGrammarTakes(s *probe.Subject, find probe.Finder) {
 		for _, fault := range shape.Faults {
 			if fault.Proof == verify.Grammar {
 				_, expected, _ := strings.Cut(fault.Text, "\nit expects ")
-				g.add(shape, expected, "the grammar refuses an assistant message that the "+
-					"template writes, with %s: %s\nthe template writes: %q", shape.Name, fault.Text,
+				g.add(shape, expected, "the grammar for tool calls refuses an assistant message "+
+					"that the template writes (%s): %s\nthe template writes: %q", shape.Name, fault.Text,
 					shape.Turn)
 			}
 		}

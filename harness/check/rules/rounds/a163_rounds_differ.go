@@ -34,6 +34,7 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 			all = append(all, d)
 		}
 	}
+	const most = 48 // bytes tell the two apart
 	for _, d := range all {
 		prompt, err := s.Render(d.Input)
 		if err != nil {
@@ -43,6 +44,6 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 		at := d.Off + same
 		find(prompt.Instead(at, d.First[same:], prompt.At(at)), "the second round writes %q before "+
 			"%q, and the first one %q (%s)\nharm: the model sees one kind of message in two forms",
-			d.Second[same:], d.After, d.First[same:], d.In)
+			source.Head(d.Second[same:], most), d.After, source.Head(d.First[same:], most), d.In)
 	}
 }
