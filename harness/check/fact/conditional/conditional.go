@@ -258,7 +258,6 @@ func featuresOf(talks []*prompts.Prompt) []feature {
 			switches[m.Key] = true
 		}
 	}
-	has("media", func(t *prompts.Prompt) bool { return len(mediaOf(t)) > 0 })
 	for _, kind := range slices.Sorted(maps.Keys(media)) {
 		has(kind, func(t *prompts.Prompt) bool { return mediaOf(t)[kind] })
 	}
@@ -276,17 +275,18 @@ func featuresOf(talks []*prompts.Prompt) []feature {
 	return all
 }
 
-// mediaOf returns the types, and the sorts of types, that the parts of messages have beside text.
+// mediaOf returns the types that the parts of messages have beside text, and the sorts of types,
+// since a template may know some types of a sort alone.
 func mediaOf(t *prompts.Prompt) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range t.In.Messages {
 		for _, part := range m.At("content").Items() {
 			kind := part.At("type").Text()
 			if kind != "" && kind != "text" {
-				all[kind] = true
+				all["media"], all["type "+kind] = true, true
 			}
 			for _, sort := range []string{"image", "audio", "video"} {
-				if strings.Contains(kind, sort) { // image_url is one, too
+				if strings.Contains(kind, sort) {
 					all[sort] = true
 				}
 			}
