@@ -47,6 +47,16 @@ func Opens(prefill string, r format.Reasoning) bool {
 		r.Close.Text == "" && strings.Contains(prefill, r.Open.Text)
 }
 
+// Without is a text without the markers of reasoning, and without white space.
+func Without(r format.Reasoning, text string) string {
+	for _, marker := range []string{r.Open.Text, r.Close.Text} {
+		if marker = strings.TrimSpace(marker); marker != "" {
+			text = strings.ReplaceAll(text, marker, "")
+		}
+	}
+	return strings.Join(strings.Fields(text), "")
+}
+
 // PlainQuestion renders a question under the settings.
 func PlainQuestion(s *probe.Subject, thinking *bool, asked bool,
 	more ...ordered.Member) (probe.Rendering, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/losses"
+	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
@@ -82,11 +83,5 @@ func between(prompt string) (before, gap string, ok bool) {
 
 // onlyReasoning reports whether a text has nothing but markers of reasoning and white space.
 func onlyReasoning(s *probe.Subject, text string) bool {
-	r := s.Template.Analysis().Format.Reasoning
-	for _, marker := range []string{r.Open.Text, r.Close.Text} {
-		if marker = strings.TrimSpace(marker); marker != "" {
-			text = strings.ReplaceAll(text, marker, "")
-		}
-	}
-	return strings.TrimSpace(text) == ""
+	return reason.Without(s.Template.Analysis().Format.Reasoning, text) == ""
 }

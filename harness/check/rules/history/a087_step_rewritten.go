@@ -5,6 +5,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
@@ -51,6 +52,11 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.Text, before.Text) {
 			at := report.Parting(before.Text, p.Text)
 			if last := lastNeedle(before.Text); at < last {
+				find := find
+				r := s.Template.Analysis().Format.Reasoning
+				if strings.HasPrefix(reason.Without(r, p.Text), reason.Without(r, before.Text)) {
+					find = probe.Weigh(find, rule.Note) // models are trained so
+				}
 				find(p.Instead(at, before.Text[at:], before.At(at)), "%s changes the prompt "+
 					"before it: caches are lost\n%s", st.name,
 					report.Sides("before", before.Text, "after", p.Text))

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/harness/check/fact/exploration"
+	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/fact/variant"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -46,6 +48,8 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 		if rest := f.Got[f.Off:]; strings.HasPrefix(rest, "[{'type'") ||
 			strings.HasPrefix(rest, "'}]") {
 			find, what = probe.Weigh(find, rule.Error), "content in parts is printed as a list"
+		} else if reframed(s, f) {
+			find = probe.Weigh(find, rule.Note) // as publishers let models with tools think
 		}
 		find(c.at, "with %s, %s\nwith:    %s\n"+
 			"without: %s\nwho: %s\n%s", f.In.Name, what, report.Quote(f.Got, f.Off),
@@ -79,6 +83,15 @@ func checkVariables(s *probe.Subject, find probe.Finder) {
 			return
 		}
 	}
+}
+
+// reframed reports whether all that differs is the markers of reasoning, and none of its text.
+func reframed(s *probe.Subject, f variant.Fault) bool {
+	r := s.Template.Analysis().Format.Reasoning
+	before := min(f.Off, f.WantOff, len(r.Open.Text)+len(r.Close.Text)) // it may part in a marker
+	got, want := f.Got[f.Off-before:], f.Want[f.WantOff-before:]
+	return reason.Without(r, got) == reason.Without(r, want) &&
+		reason.Without(format.Reasoning{}, got) != reason.Without(format.Reasoning{}, want)
 }
 
 // folded reports whether the instructions stand after the first question, as in templates that put
