@@ -21,9 +21,9 @@ func IsTask(prompt, last string) bool {
 }
 
 // Judged tells whether a template gives its model the task to judge what others said, as those of
-// guards do: it knows no tools, and has sentences of its own where nobody gave instructions; and
-// either such sentences follow the last message, or what the end of the prompt begins an answer
-// with stands before no answer of the history.
+// guards do: it writes no calls, and either sentences of its own follow the last message; or it knows
+// no tools, has such sentences where nobody gave instructions, and what the end of the prompt begins
+// an answer with stands before no answer of the history.
 var Judged = probe.NewFact(func(s *probe.Subject) bool {
 	c := s.Template.Caps()
 	asked, err1 := s.Fitted(sample.Talk(sample.User), false, true)
@@ -31,11 +31,14 @@ var Judged = probe.NewFact(func(s *probe.Subject) bool {
 	before, after, ok := strings.Cut(asked.Text, "USERNEEDLE")
 	_, history, also := strings.Cut(told.Text, "USERNEEDLE")
 	gap, end, written := strings.Cut(history, "ANSWERNEEDLE")
-	if c.Tools || c.ToolCalls || err1 != nil || err2 != nil || !ok || !also || !written {
+	if c.ToolCalls || err1 != nil || err2 != nil || !ok || !also || !written {
 		return false
 	}
 	if IsTask(asked.Text, "USERNEEDLE") || IsTask(told.Text, "ANSWERNEEDLE") {
 		return true
+	}
+	if c.Tools {
+		return false
 	}
 	header := strings.TrimSpace(source.CommonSuffix(after, end))
 	parts := append(strings.Split(header, "\n"), header)

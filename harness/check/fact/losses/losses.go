@@ -35,15 +35,16 @@ var forgotten = probe.NewFact(func(s *probe.Subject) (f struct {
 	return f
 })
 
-// forgetful returns the prompt of a conversation of which the template writes the last question and
-// nothing of the first one and its answer, and knows no tools: it is for models that judge or
-// translate one text.
+// forgetful returns the prompt of a conversation of which the template writes one of the last
+// messages and nothing of the first question and its answer, and knows no tools, or has the task to
+// judge: it is for models that judge or translate one text.
 func forgetful(s *probe.Subject) (probe.Rendering, bool) {
 	c := s.Template.Caps()
 	prompt, err := s.Fitted(sample.Talk(sample.User, sample.Answer, sample.LaterUser,
 		sample.AnswerOf("AGAINNEEDLE"), chat.User("THIRDNEEDLE")), false, true)
-	return prompt, err == nil && !c.Tools && !c.ToolCalls && prompt.Has("THIRDNEEDLE") &&
-		!prompt.Has("USERNEEDLE") && !prompt.Has("ANSWERNEEDLE")
+	one := prompt.Has("THIRDNEEDLE") && !c.Tools && !c.ToolCalls ||
+		prompt.Has("AGAINNEEDLE") && Judged.Of(s)
+	return prompt, err == nil && one && !prompt.Has("USERNEEDLE") && !prompt.Has("ANSWERNEEDLE")
 }
 
 // Lost is a leaf that a conversation's prompt lacks.

@@ -8,17 +8,20 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 )
 
 // NoChat is the rule A178: the template writes no turn of a model, as one for embeddings or ranking
-// does; it is not judged as one for chat.
+// does, or of its users sounds alone, as one that transcribes does; it is not judged as one for
+// chat.
 var NoChat = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A178", Name: "no-chat", Severity: rule.Note, Harm: rule.Style,
-		Short: "The template writes no assistant messages, as one for embeddings or ranking " +
-			"does; it is not judged as one for chat.",
-		Damage: "None with a model that embeds or ranks texts. A model for chat does not know " +
-			"whose text it reads, nor when to answer.",
+		Short: "The template writes no assistant messages, as one for embeddings or ranking does, " +
+			"or of its users sounds alone, as one that transcribes does; it is not judged as one " +
+			"for chat.",
+		Damage: "None with a model that embeds, ranks or transcribes. A model for chat does not " +
+			"know whose text it reads, nor when to answer.",
 		Fix: "For chat, write a header for each role, and the assistant's at the end `{% if " +
 			"add_generation_prompt %}`.",
 	},
@@ -28,7 +31,7 @@ var NoChat = &probe.Rule{
 	Find: checkChat,
 }
 
-// checkChat finds that nothing asks the model for an answer, and that a text is written alike
+// checkChat finds that of users sounds are written and no texts; or that nothing asks the model for an answer, and that a text is written alike
 // whether the model or its user said it; or is refused in the template's words; or that nothing is
 // written but the texts that are to be ranked.
 func checkChat(s *probe.Subject, find probe.Finder) {
@@ -42,6 +45,11 @@ func checkChat(s *probe.Subject, find probe.Finder) {
 	}
 	ask := func(generate bool, messages ...ordered.Value) (probe.Rendering, error) {
 		return s.Fitted(messages, false, generate)
+	}
+	if transcribes(s) {
+		find(probe.Nowhere, "of user messages only sounds are written: the template is not judged "+
+			"as one for chat")
+		return
 	}
 	asked, err1 := ask(true, user("USERNEEDLE"))
 	plain, err2 := ask(false, user("USERNEEDLE"))
@@ -57,6 +65,21 @@ func checkChat(s *probe.Subject, find probe.Finder) {
 		find(probe.Nowhere, "no assistant message is asked for, nor written as a turn of its own: "+
 			"the template is not judged as one for chat")
 	}
+}
+
+// transcribes reports whether a template knows no tools, and writes a sound that a user sends, and
+// no text.
+func transcribes(s *probe.Subject) bool {
+	parts := func(all ...ordered.Value) (probe.Rendering, error) {
+		return s.Raw(sample.Talk(sample.User.With("content", ordered.ArrayOf(all...))), false)
+	}
+	sound := partOf("audio", "audio", link)
+	silent, err1 := parts(chat.TextPart(ordered.Str("USERNEEDLE")))
+	heard, err2 := parts(sound)
+	plain, _ := s.Fitted(sample.Talk(sample.User), false, true)
+	c := s.Template.Caps()
+	return !c.Tools && !c.ToolCalls && err1 == nil && err2 == nil && !silent.Has("USERNEEDLE") &&
+		!plain.Has("USERNEEDLE") && len(heard.Text) > len(silent.Text)
 }
 
 // ranks reports whether a template writes what rankers are sent, a query and a document.

@@ -18,7 +18,7 @@ var ConversationJudged = &probe.Rule{
 		Fix: "For chat, begin each assistant message of the history with the generation prompt, " +
 			"and write no text of the template's own after the last message.",
 	},
-	Supersedes: []string{"A019", "A020", "A137", "A161"},
+	Supersedes: []string{"A019", "A020", "A033", "A038", "A043", "A137", "A161"},
 	Find: func(s *probe.Subject, find probe.Finder) {
 		if losses.Judged.Of(s) {
 			find(probe.Nowhere, "the messages are quoted inside a task that the template writes: "+
