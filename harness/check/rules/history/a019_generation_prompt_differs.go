@@ -7,6 +7,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/losses"
+	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
@@ -78,6 +79,9 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 			find := find
 			rest := prompt.Text[opens(s, prompt.Text, at):]
 			begun, _, _ := strings.Cut(turn.Text[at:], "ANSWERNEEDLE")
+			if mode.On != nil {
+				rest = told(rest, begun)
+			}
 			if strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) &&
 				!strings.Contains(begun, strings.TrimSpace(
 					s.Template.Analysis().Format.Reasoning.Close.Text)) {
@@ -105,6 +109,16 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 				report.Sides("history", turn.Text, "prompt", prompt.Text))
 		}
 	}
+}
+
+// told is what follows the header of an answer in a prompt, where the template has told the model
+// about a switch before the header; the prompt itself where it has not.
+func told(prompt, header string) string {
+	words, rest, ok := strings.Cut(prompt, strings.TrimSpace(header))
+	if !ok || strings.TrimSpace(header) == "" || len(markup.In(words)) > 0 {
+		return prompt
+	}
+	return rest
 }
 
 // bare is a text without its white space.

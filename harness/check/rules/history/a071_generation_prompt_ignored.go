@@ -8,10 +8,12 @@ import (
 
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 )
@@ -76,7 +78,7 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 		case inverted:
 			find(not.At(len(not.Text)-1), "%s is written without add_generation_prompt, and "+
 				"not with it", probe.JSON(more))
-		case asked.Text == not.Text && opens && rest != "" && !shared:
+		case asked.Text == not.Text && opens && rest != "" && !shared && !opensEmpty(s, rest):
 			find(asked.At(len(asked.Text)-1), "with add_generation_prompt, the prompt does not "+
 				"end with the assistant's header\nit should end with: %s", probe.JSON(rest))
 		case asked.Text == not.Text && opens && others:
@@ -89,6 +91,9 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 		case strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
 			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || reason.Opened(s, tail) == ""):
 			at, history := headerOf(s, asked.At(len(asked.Text)-1))
+			if endsMarked(tail) {
+				find = probe.Weigh(find, rule.Note) // the model writes the line feed itself
+			}
 			find(at, "the prompt lacks the line break that the history has after the "+
 				"assistant's header\nthe prompt ends: %s\nthe history has: %s",
 				report.Quote(asked.Text, len(asked.Text)), history)
@@ -102,6 +107,20 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 		}
 		return
 	}
+}
+
+// opensEmpty reports whether the header of an empty last answer ends the prompt: so a template asks
+// for an answer that knows no generation prompt.
+func opensEmpty(s *probe.Subject, header string) bool {
+	prompt, err := s.Fitted(sample.Talk(sample.User, sample.AnswerOf("")), false, false)
+	return err == nil && strings.HasSuffix(strings.TrimSpace(prompt.Text), header)
+}
+
+// endsMarked reports whether a header ends with a marker: the text behind it is cut into tokens
+// alike, whoever writes it.
+func endsMarked(header string) bool {
+	all := markup.In(header)
+	return len(all) > 0 && all[len(all)-1].To == len(header)
 }
 
 // headerOf is the place of a generation prompt with that of the same header in the history beside
