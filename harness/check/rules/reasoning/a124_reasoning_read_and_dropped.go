@@ -2,6 +2,7 @@ package reasoning
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -98,7 +99,13 @@ func writtenBeyond(s *probe.Subject, name string) bool {
 			}
 		}
 	}
-	return false
+	last := sample.Answer.With(strings.TrimPrefix(name, "messages."), ordered.Str("REASONNEEDLE"))
+	answered, err := s.Fitted(sample.Talk(sample.User, last), false, false)
+	return err == nil && slices.ContainsFunc(exploration.Variables.Of(s),
+		func(v ordered.Member) bool { // with a variable in the last message alone
+			prompt, err := s.With(answered, v)
+			return err == nil && prompt.Has("REASONNEEDLE")
+		})
 }
 
 // checkReasoningFields gives reasoning in each field of its own, unfitted. Where one of them is
