@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation"
@@ -111,10 +112,36 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		first = first.Smallest(s, func(p *prompts.Prompt) bool {
 			return causeOf(p.Err) == c && inParts(p) == parts
 		})
+		find := find
+		if unheard(s, first) {
+			find = probe.Weigh(find, rule.Note) // models of texts are sent no sounds
+		}
 		find(probe.Nowhere.Shown(first.In), "a request%s ends in an error: %w%s",
 			shape(first), first.Err, view.Hurt(first.Program, first.In,
 				func(_ string, err error) bool { return err != nil }))
 	}
+}
+
+// unheard reports whether a conversation has a sound or a film, and the template takes none in any
+// request.
+func unheard(s *probe.Subject, t *prompts.Prompt) bool {
+	has := func(t *prompts.Prompt) bool {
+		return slices.ContainsFunc(t.In.Messages, func(m ordered.Value) bool {
+			return slices.ContainsFunc(m.At("content").Items(), func(part ordered.Value) bool {
+				kind := part.At("type").Text()
+				return strings.Contains(kind, "audio") || strings.Contains(kind, "video")
+			})
+		})
+	}
+	if !has(t) {
+		return false
+	}
+	for t := range prompts.Rendered(s) {
+		if has(t) {
+			return false
+		}
+	}
+	return true
 }
 
 // findRoleCrashes reports the crashes of conversations that templates like to refuse, where they

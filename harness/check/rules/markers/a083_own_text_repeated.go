@@ -2,6 +2,7 @@ package markers
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -33,6 +34,10 @@ var assignment = regexp.MustCompile(`^\s*[a-z_]{2,}[=:]\s*\w+\s*$`)
 func checkRepeated(s *probe.Subject, find probe.Finder) {
 	seen := map[int]bool{}
 	for t := range prompts.Rendered(s) {
+		if !s.Template.Caps().ToolCalls && (slices.Contains(t.Kinds, conversation.Call) ||
+			slices.Contains(t.Kinds, conversation.Result)) {
+			continue // the template knows none of these messages
+		}
 		writes := t.Seen.Trace.Writes()
 		for i, two := range writes {
 			from, half := two.From, (two.To-two.From)/2
@@ -153,13 +158,23 @@ func markersTwice(text string) (from, size int) {
 		name := text[at:to]
 		if before, seen := last[name]; seen {
 			size := at - before
-			if size > markup.Longest/4 && strings.HasPrefix(text[at:], text[before:at]) {
+			if size > markup.Longest/4 && strings.HasPrefix(text[at:], text[before:at]) &&
+				!paired(text[before:at]) {
 				return before, size
 			}
 		}
 		last[name] = at
 	}
 	return 0, 0
+}
+
+// paired reports whether a text is a marker with its closing one at the end: two of them are a list,
+// such as an example of two calls.
+func paired(text string) bool {
+	all := markup.In(text)
+	last := all[len(all)-1]
+	return last.Side == markup.Closing && last.Key == all[0].Key &&
+		strings.TrimSpace(text[last.To:]) == ""
 }
 
 // mostLines bounds the lines of a block that is looked for a second time.

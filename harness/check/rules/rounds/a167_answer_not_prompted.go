@@ -24,6 +24,9 @@ var AnswerNotPrompted = &probe.Rule{
 }
 
 func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
+	if !s.Template.Caps().ToolCalls {
+		return // a client of such a model sends no tool messages
+	}
 	if m, ok := round.Unprompted(s.Template.ChatTemplate()); ok {
 		prompt, err := s.Render(m.Input)
 		if err != nil {
