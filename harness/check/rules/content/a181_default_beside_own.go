@@ -51,6 +51,10 @@ func findDefaultBesideOwn(s *probe.Subject, find probe.Finder) {
 			at = told + m.To
 		}
 	}
+	line, _, _ := strings.Cut(strings.TrimSpace(with.Own()[at:asked]), "\n")
+	if strings.Contains(without.Own(), line) {
+		return // every message has it
+	}
 	find(with.At(at), "the template's own system text follows the client's system message, and a "+
 		"request without a system message has none\nwithout: %s", report.Quote(without.Text, alone))
 }

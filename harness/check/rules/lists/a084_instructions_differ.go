@@ -68,7 +68,7 @@ func checkInstructions(s *probe.Subject, find probe.Finder) {
 	for i := range found {
 		window := found[i:min(i+2*len(history.Pieces), len(found))]
 		m := align(history.Pieces, window)
-		if n := len(differing(m)); len(m) > best || len(m) == best && n < differences {
+		if n := len(differing(history, shown, m)); len(m) > best || len(m) == best && n < differences {
 			best, differences, matched = len(m), n, m
 		}
 	}
@@ -113,7 +113,7 @@ func checkInstructions(s *probe.Subject, find probe.Finder) {
 		blame(at, "a string stands in the history without quotes")
 		return
 	}
-	if differ := differing(matched); differ != nil {
+	if differ := differing(history, shown, matched); differ != nil {
 		found := differ[0]
 		blame(found.off, found.what)
 	}
@@ -200,17 +200,27 @@ type difference struct {
 }
 
 // differing compares quotes and line feeds of pieces that belong together. The text before the
-// first and after the last is no part of a call.
-func differing(matched [][2]spelling.Piece) []difference {
+// first and after the last is no part of a call, and where the instructions have words between two
+// and the history has none, those stand for more.
+func differing(history, shown spelling.Spelling, matched [][2]spelling.Piece) []difference {
 	var all []difference
+	worded := func(i int) bool { // before the piece
+		said := func(s spelling.Spelling, side int) bool {
+			from, to := matched[i-1][side].To, matched[i][side].At
+			return from < to && strings.TrimSpace(s.Rendering.Text[from:to]) != ""
+		}
+		return said(shown, 1) && !said(history, 0)
+	}
 	for i, m := range matched {
 		h, p := m[0], m[1]
 		switch {
 		case h.Quote != p.Quote:
 			all = append(all, difference{p.At, "other quotes around " + h.Word})
-		case h.Quote == 0 && h.After != p.After && i < len(matched)-1 && !p.Spoken:
+		case h.Quote == 0 && h.After != p.After && i < len(matched)-1 && !p.Spoken &&
+			!worded(i+1):
 			all = append(all, difference{p.At, lineFeed(h.After) + " after " + probe.JSON(p.Text)})
-		case h.Quote == 0 && h.Before != p.Before && i > 0 && h.Side == markup.Closing && !p.Spoken:
+		case h.Quote == 0 && h.Before != p.Before && i > 0 && h.Side == markup.Closing && !p.Spoken &&
+			!worded(i):
 			all = append(all, difference{p.At,
 				lineFeed(h.Before) + " before " + probe.JSON(p.Text)})
 		}
