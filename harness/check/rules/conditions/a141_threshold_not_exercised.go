@@ -69,7 +69,7 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 			conditional.Others(s, places))
 	}
 	if growth.Requests.Of(s).Cut {
-		find(probe.Nowhere, "the template compares more numbers than requests were tried: "+
+		probe.Weigh(find, rule.Note)(probe.Nowhere, "the template compares more numbers than requests were tried: "+
 			"read what they decide")
 	}
 	for _, t := range thresholds {

@@ -125,6 +125,9 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		}
 		g := all[kind].gap[odd]
 		_, at := g.Of(f.Closer)
+		if kind == conversation.System || kind == conversation.Developer {
+			find = probe.Weigh(find, rule.Note) // few clients give instructions later
+		}
 		g.In.Show(s, find, at, "between %s and %s stands %s in place of the usual %s",
 			probe.Article(g.Before.String()), probe.Article(kind.String()),
 			probe.JSON(f.Closer+odd+f.Headers[kind]), probe.JSON(f.Closer+usual+f.Headers[kind]))
