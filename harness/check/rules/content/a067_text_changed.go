@@ -1,6 +1,8 @@
 package content
 
 import (
+	"strings"
+
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/harness/check/fact/losses"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -38,7 +40,7 @@ func checkChanged(s *probe.Subject, find probe.Finder) {
 			}
 			at, there := found[prompts.OriginOf(l)]
 			of := losses.Sort{Kind: losses.Lost{Leaf: l, In: t}.Kind(), Part: l.Part}
-			if !there || seen[of] || escapes(t, l) {
+			if !there || seen[of] || escapes(t, l) || separates(t, l) {
 				continue
 			}
 			seen[of] = true
@@ -47,6 +49,21 @@ func checkChanged(s *probe.Subject, find probe.Finder) {
 				probe.JSON(t.Seen.From(l.Path)))
 		}
 	}
+}
+
+// separates reports whether all that a leaf lacks is the blank lines that part messages: no text may
+// have them.
+func separates(t *prompts.Prompt, l conversation.Leaf) bool {
+	if l.Message < 0 || t.Spans[l.Message].To == 0 {
+		return false
+	}
+	from := 0
+	if l.Message > 0 {
+		from = t.Spans[l.Message-1].To
+	}
+	own := t.Text[from:t.Spans[l.Message].From]
+	feeds := own[:len(own)-len(strings.TrimLeft(own, "\n"))]
+	return len(feeds) > 1 && t.Shows(strings.ReplaceAll(l.Text, feeds, feeds[:1]))
 }
 
 // escapes reports whether a leaf is written in a code that has escapes of its own.
