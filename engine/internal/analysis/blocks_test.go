@@ -38,3 +38,20 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnIsNoBlock checks that the end of a turn and the start of the next one are not taken for
+// an empty block of reasoning, where a macro writes the openers.
+func TestTurnIsNoBlock(t *testing.T) {
+	const turns = `{% for m in messages %}{{ open(m.role) }}{{ m.content }}<|turn_end|>{% endfor %}` +
+		`{% if add_generation_prompt %}{{ open('assistant') }}{% endif %}`
+	for name, opener := range map[string]string{
+		"a variable in place of the role": `<|turn_start|>{{ who }}`,
+		"an end before each start":        `<|turn_end|><|turn_start|>{{ role }}`,
+		"the usual":                       `<|turn_start|>{{ role }}`,
+	} {
+		template := `{% macro open(role) %}` + opener + "\n" + `{% endmacro %}` + turns
+		if r := analyze(t, template).Format.Reasoning; r.Open.Text+r.Close.Text != "" {
+			t.Errorf("%s: reasoning between %q and %q, want none", name, r.Open.Text, r.Close.Text)
+		}
+	}
+}

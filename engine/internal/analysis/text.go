@@ -549,12 +549,12 @@ func closedAt(literal, open string) int {
 }
 
 // emptyPairs returns the pairs of an opening marker and its mirror that stand in a text with
-// nothing but white space between them.
+// nothing but white space between them. The end of a turn and the start of the next one are none.
 func emptyPairs(text string) []format.Pair {
 	var pairs []format.Pair
 	ps := pieces(text)
 	for i := 1; i < len(ps); i++ {
-		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 &&
+		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && !isClosing(ps[i-1]) &&
 			slices.Contains(mirrors(ps[i-1]), ps[i]) {
 			pairs = append(pairs,
 				format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
