@@ -31,13 +31,13 @@ var Judged = probe.NewFact(func(s *probe.Subject) bool {
 	before, after, ok := strings.Cut(asked.Text, "USERNEEDLE")
 	_, history, also := strings.Cut(told.Text, "USERNEEDLE")
 	gap, end, written := strings.Cut(history, "ANSWERNEEDLE")
-	if c.ToolCalls || err1 != nil || err2 != nil || !ok || !also || !written {
+	if c.ToolCalls || err1 != nil || err2 != nil {
 		return false
 	}
 	if IsTask(asked.Text, "USERNEEDLE") || IsTask(told.Text, "ANSWERNEEDLE") {
 		return true
 	}
-	if c.Tools {
+	if c.Tools || !ok || !also || !written {
 		return false
 	}
 	header := strings.TrimSpace(source.CommonSuffix(after, end))

@@ -101,10 +101,11 @@ func writtenBeyond(s *probe.Subject, name string) bool {
 	}
 	last := sample.Answer.With(strings.TrimPrefix(name, "messages."), ordered.Str("REASONNEEDLE"))
 	answered, err := s.Fitted(sample.Talk(sample.User, last), false, false)
-	return err == nil && slices.ContainsFunc(exploration.Variables.Of(s),
-		func(v ordered.Member) bool { // with a variable in the last message alone
-			prompt, err := s.With(answered, v)
-			return err == nil && prompt.Has("REASONNEEDLE")
+	return err == nil && slices.ContainsFunc(s.Template.ChatTemplate().Names(),
+		func(name string) bool { // with a variable in the last message alone
+			on, _ := s.With(answered, ordered.MemberOf(name, ordered.Boolean(true)))
+			off, _ := s.With(answered, ordered.MemberOf(name, ordered.Boolean(false)))
+			return on.Has("REASONNEEDLE") || off.Has("REASONNEEDLE")
 		})
 }
 
