@@ -204,7 +204,8 @@ func isLarge(x syntax.Node, least int) bool {
 		n, err := strconv.Atoi(x.Text)
 		return x.Kind == syntax.Int && (err != nil || n >= least)
 	case *syntax.Binary:
-		return isLarge(x.X, least) || isLarge(x.Y, least)
+		_, place := x.X.(*syntax.Call) // of a text that is searched for, moved by its length
+		return !place && (isLarge(x.X, least) || isLarge(x.Y, least))
 	}
 	return false
 }
