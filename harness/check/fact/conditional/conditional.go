@@ -251,7 +251,7 @@ func featuresOf(talks []*prompts.Prompt) []feature {
 	media := map[string]bool{}
 	switches := map[string]bool{}
 	for _, t := range talks {
-		for kind := range mediaOf(t) {
+		for kind := range t.Media() {
 			media[kind] = true
 		}
 		for _, m := range t.In.Kwargs {
@@ -259,7 +259,7 @@ func featuresOf(talks []*prompts.Prompt) []feature {
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(media)) {
-		has(kind, func(t *prompts.Prompt) bool { return mediaOf(t)[kind] })
+		has(kind, func(t *prompts.Prompt) bool { return t.Media()[kind] })
 	}
 	has(ofSwitch+"add_generation_prompt", func(t *prompts.Prompt) bool { return t.In.Generate })
 	for _, name := range slices.Sorted(maps.Keys(switches)) {
@@ -271,26 +271,6 @@ func featuresOf(talks []*prompts.Prompt) []feature {
 			}
 			return ""
 		})
-	}
-	return all
-}
-
-// mediaOf returns the types that the parts of messages have beside text, and the sorts of types,
-// since a template may know some types of a sort alone.
-func mediaOf(t *prompts.Prompt) map[string]bool {
-	all := map[string]bool{}
-	for _, m := range t.In.Messages {
-		for _, part := range m.At("content").Items() {
-			kind := part.At("type").Text()
-			if kind != "" && kind != "text" {
-				all["media"], all["type "+kind] = true, true
-			}
-			for _, sort := range []string{"image", "audio", "video"} {
-				if strings.Contains(kind, sort) {
-					all[sort] = true
-				}
-			}
-		}
 	}
 	return all
 }

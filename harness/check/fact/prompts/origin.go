@@ -70,6 +70,17 @@ func (t *Prompt) LeafAt(r jinja.Run) string {
 	return ""
 }
 
+// Codecs returns the ways in which a value of the request is written: as JSON, say.
+func (t *Prompt) Codecs(path string) map[jinja.Codec]bool {
+	all := map[jinja.Codec]bool{}
+	for _, r := range t.Seen.Runs {
+		if r.Path == path && r.Role == jinja.FromValue {
+			all[r.Codec] = true
+		}
+	}
+	return all
+}
+
 // Shows reports whether a prompt has a text, as it is or as JSON writes it.
 func (t *Prompt) Shows(text string) bool {
 	if strings.Contains(t.Text, text) {

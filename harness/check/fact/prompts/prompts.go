@@ -104,6 +104,26 @@ func (t *Prompt) Leaves() []conversation.Leaf {
 	return t.expected
 }
 
+// Media returns what the parts of messages are beside text: "type" with each type, "image", "audio"
+// and "video" for the sorts of types, and "media". A template may know some types of a sort alone.
+func (t *Prompt) Media() map[string]bool {
+	all := map[string]bool{}
+	for _, m := range t.In.Messages {
+		for _, part := range m.At("content").Items() {
+			kind := part.At("type").Text()
+			if kind != "" && kind != "text" {
+				all["media"], all["type "+kind] = true, true
+			}
+			for _, sort := range []string{"image", "audio", "video"} {
+				if strings.Contains(kind, sort) {
+					all[sort] = true
+				}
+			}
+		}
+	}
+	return all
+}
+
 // Span is the stretch of a prompt from the first to the last byte that came from a message, its
 // role apart. The zero span is of a message that is not there.
 type Span struct{ From, To int }

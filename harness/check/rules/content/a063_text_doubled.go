@@ -3,7 +3,6 @@ package content
 import (
 	"strings"
 
-	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/harness/check/fact/losses"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -43,7 +42,7 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 			})
 			t = t.Smallest(s, twice)
 			at := strings.LastIndex(t.Text, l.Text)
-			if notations(t, l) > 1 {
+			if len(t.Codecs(l.Path)) > 1 {
 				find = probe.Weigh(find, rule.Note) // once in prose and once as JSON, say
 			}
 			find(t.Cause(t.At(at), func(p string) bool { return strings.Count(p, l.Text) == 1 }),
@@ -51,17 +50,6 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 			return
 		}
 	}
-}
-
-// notations counts the ways in which a leaf is written, plainly, as JSON and such.
-func notations(t *prompts.Prompt, l conversation.Leaf) int {
-	all := map[jinja.Codec]bool{}
-	for _, r := range t.Seen.Runs {
-		if r.Path == l.Path && r.Role == jinja.FromValue {
-			all[r.Codec] = true
-		}
-	}
-	return len(all)
 }
 
 // named returns where in the prompt the result is whose id a leaf is.

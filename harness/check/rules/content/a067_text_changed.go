@@ -40,7 +40,9 @@ func checkChanged(s *probe.Subject, find probe.Finder) {
 			}
 			at, there := found[prompts.OriginOf(l)]
 			of := losses.Sort{Kind: losses.Lost{Leaf: l, In: t}.Kind(), Part: l.Part}
-			if !there || seen[of] || escapes(t, l) || separates(t, l) {
+			codecs := t.Codecs(l.Path)
+			delete(codecs, jinja.Plain) // others have escapes of their own
+			if !there || seen[of] || len(codecs) > 0 || separates(t, l) {
 				continue
 			}
 			seen[of] = true
@@ -64,14 +66,4 @@ func separates(t *prompts.Prompt, l conversation.Leaf) bool {
 	own := t.Text[from:t.Spans[l.Message].From]
 	feeds := own[:len(own)-len(strings.TrimLeft(own, "\n"))]
 	return len(feeds) > 1 && t.Shows(strings.ReplaceAll(l.Text, feeds, feeds[:1]))
-}
-
-// escapes reports whether a leaf is written in a code that has escapes of its own.
-func escapes(t *prompts.Prompt, l conversation.Leaf) bool {
-	for _, r := range t.Seen.Runs {
-		if r.Path == l.Path && r.Role == jinja.FromValue && r.Codec != jinja.Plain {
-			return true
-		}
-	}
-	return false
 }

@@ -73,11 +73,10 @@ func transcribes(s *probe.Subject) bool {
 	parts := func(all ...ordered.Value) (probe.Rendering, error) {
 		return s.Raw(sample.Talk(sample.User.With("content", ordered.ArrayOf(all...))), false)
 	}
-	sound := partOf("audio", "audio", link)
-	silent, err1 := parts(chat.TextPart(ordered.Str("USERNEEDLE")))
-	heard, err2 := parts(sound)
-	plain, _ := s.Fitted(sample.Talk(sample.User), false, true)
 	c := s.Template.Caps()
+	plain, _ := s.Fitted(sample.Talk(sample.User), false, true)
+	silent, err1 := parts(chat.TextPart(ordered.Str("USERNEEDLE")))
+	heard, err2 := parts(partOf("audio", "audio", link))
 	return !c.Tools && !c.ToolCalls && err1 == nil && err2 == nil && !silent.Has("USERNEEDLE") &&
 		!plain.Has("USERNEEDLE") && len(heard.Text) > len(silent.Text)
 }

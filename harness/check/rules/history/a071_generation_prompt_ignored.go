@@ -74,6 +74,8 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 		open = strings.TrimSpace(open)
 		inverted := longer && more != "" && (strings.Contains(turn, more) || follows &&
 			strings.ContainsFunc(open, unicode.IsLetter) && strings.HasPrefix(more, open))
+		lacks := strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
+			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || reason.Opened(s, tail) == "")
 		switch {
 		case inverted:
 			find(not.At(len(not.Text)-1), "%s is written without add_generation_prompt, and "+
@@ -88,20 +90,17 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 			strings.HasPrefix(end, strings.TrimSpace(tail)):
 			find(not.At(len(not.Text)-1), "add_generation_prompt works the wrong way: the "+
 				"assistant's header is there without it")
-		case strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
-			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || reason.Opened(s, tail) == ""):
-			at, history := headerOf(s, asked.At(len(asked.Text)-1))
-			if endsMarked(tail) {
+		case lacks || turn != "" && tail == turn+"\n" && begins(s, turn):
+			find, differs := find, "ends with a line break that the history lacks"
+			if lacks {
+				differs = "lacks the line break that the history has"
+			}
+			if lacks && endsMarked(tail) {
 				find = probe.Weigh(find, rule.Note) // the model writes the line feed itself
 			}
-			find(at, "the prompt lacks the line break that the history has after the "+
-				"assistant's header\nthe prompt ends: %s\nthe history has: %s",
-				report.Quote(asked.Text, len(asked.Text)), history)
-		case turn != "" && tail == turn+"\n" && begins(s, turn):
 			at, history := headerOf(s, asked.At(len(asked.Text)-1))
-			find(at, "the prompt ends with a line break that the history lacks after the "+
-				"assistant's header\nthe prompt ends: %s\nthe history has: %s",
-				report.Quote(asked.Text, len(asked.Text)), history)
+			find(at, "the prompt %s after the assistant's header\nthe prompt ends: %s\n"+
+				"the history has: %s", differs, report.Quote(asked.Text, len(asked.Text)), history)
 		default:
 			continue
 		}

@@ -125,23 +125,13 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 // unheard reports whether a conversation has a sound or a film, and the template takes none in any
 // request.
 func unheard(s *probe.Subject, t *prompts.Prompt) bool {
-	has := func(t *prompts.Prompt) bool {
-		return slices.ContainsFunc(t.In.Messages, func(m ordered.Value) bool {
-			return slices.ContainsFunc(m.At("content").Items(), func(part ordered.Value) bool {
-				kind := part.At("type").Text()
-				return strings.Contains(kind, "audio") || strings.Contains(kind, "video")
-			})
-		})
-	}
-	if !has(t) {
-		return false
-	}
-	for t := range prompts.Rendered(s) {
-		if has(t) {
+	heard := func(t *prompts.Prompt) bool { return t.Media()["audio"] || t.Media()["video"] }
+	for p := range prompts.Rendered(s) {
+		if heard(p) {
 			return false
 		}
 	}
-	return true
+	return heard(t)
 }
 
 // findRoleCrashes reports the crashes of conversations that templates like to refuse, where they
@@ -177,13 +167,8 @@ func expected(s *probe.Subject, t *prompts.Prompt) bool {
 		if (k == conversation.Call || k == conversation.Result) && !c.ToolCalls {
 			return false
 		}
-		for _, part := range m.At("content").Items() {
-			if part.At("type").Text() != "text" && (!c.TypedContent || processed(t)) {
-				return false
-			}
-		}
 	}
-	return true
+	return !t.Media()["media"] || c.TypedContent && !processed(t)
 }
 
 // processed reports whether the last look-up in vain before a template failed was that of a
