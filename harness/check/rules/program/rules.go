@@ -14,4 +14,5 @@ var Rules = []*probe.Rule{
 	BranchEmpty,
 	StateNeverChanges,
 	OperandsConfused,
+	ConditionInVain,
 }

@@ -1,0 +1,70 @@
+package program
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja/edit"
+	"github.com/goassay/assay/harness/check/probe"
+	"github.com/goassay/assay/harness/check/rule"
+)
+
+// ConditionInVain is the rule A206: a condition decides nothing, since both of its branches are the
+// same, or a condition before it in the same row has asked the same.
+var ConditionInVain = &probe.Rule{
+	Rule: rule.Rule{
+		ID: "A206", Name: "condition-in-vain", Severity: rule.Warning, Harm: rule.Changed,
+		Short: "A condition decides nothing: it asks what sort of value there is and both of its " +
+			"branches are the same, or a condition before it in the same row has asked the same.",
+		Damage: "The form of the value that needs another spelling gets the wrong one, or is " +
+			"lost: arguments are encoded twice, a list is printed as Python, a second name of a " +
+			"field is never read.",
+		Fix: "Write in each branch what its form of the value needs; ask for the other field.",
+	},
+	Static: true,
+	Find:   checkInVain,
+}
+
+func checkInVain(s *probe.Subject, find probe.Finder) {
+	for n := range s.Source.Parts().All() {
+		if !n.Is(edit.If) || n.Test == nil {
+			continue
+		}
+		asked := map[string]int{spelt(n.Test): n.Test.From}
+		for _, e := range n.Elif {
+			if first, ok := asked[spelt(e.Test)]; ok {
+				find(probe.Offset(e.Test.From), "this branch is never taken: %s has asked the "+
+					"same before", line(s, first))
+			} else {
+				asked[spelt(e.Test)] = e.Test.From
+			}
+		}
+		if len(n.Elif) == 0 && len(n.Bodies) == 2 && asksForm(n.Test) {
+			if body := spelt(n.Bodies[0]...); body != "" && body == spelt(n.Bodies[1]...) {
+				find(probe.Offset(n.Test.From), "the branch before else and the one after it are "+
+					"the same, whatever the value is")
+			}
+		}
+	}
+}
+
+// asksForm reports whether a condition asks what sort of value there is. One that asks where a
+// message stands may be left over from a change that somebody meant.
+func asksForm(test *edit.Node) bool {
+	return test.Has(edit.Test, "string", "mapping", "iterable", "sequence", "number", "none")
+}
+
+// spelt is the text of parts without what only lays it out.
+func spelt(nodes ...*edit.Node) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		switch {
+		case n.Is(edit.Data):
+			b.WriteString(strings.TrimSpace(n.Word))
+		case n.IsExpr():
+			b.WriteString(strings.Join(strings.Fields(n.Source), " ") + "\x00")
+		default:
+			b.WriteString(string(rune(n.Kind)) + n.Word + "(" + spelt(n.Parts...) + ")")
+		}
+	}
+	return b.String()
+}
