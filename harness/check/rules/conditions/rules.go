@@ -17,4 +17,5 @@ var Rules = []*probe.Rule{
 	TextAtARepetition,
 	TextWithoutAReason,
 	TextAtASwitch,
+	DefaultMixed,
 }
