@@ -24,4 +24,5 @@ var Rules = []*probe.Rule{
 	TextBesideCallDropped,
 	TextBesideCallLost,
 	PromptForbidsCalls,
+	ResultNamedTwice,
 }

@@ -59,7 +59,8 @@ func checkMixed(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-func findMixed(s *probe.Subject, find probe.Finder, name string, values, talk []ordered.Value) bool {
+func findMixed(s *probe.Subject, find probe.Finder, name string,
+	values, talk []ordered.Value) bool {
 	unset, err := s.Fitted(talk, false, true)
 	if err != nil {
 		return false
