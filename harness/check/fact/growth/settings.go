@@ -33,7 +33,7 @@ func settings(s *probe.Subject) []setting {
 	if !slices.ContainsFunc(Numbers(s), func(n int) bool { return n >= LeastNumber }) {
 		return nil
 	}
-	values := Switches(s.Template.ChatTemplate().Names(), s.Flow().Compared())
+	values := SwitchesOf(s)
 	all := []setting{nil}
 	combined := 1
 	for _, v := range values {
@@ -72,6 +72,11 @@ func settings(s *probe.Subject) []setting {
 		}
 	}
 	return all[:min(len(all), mostSettings)]
+}
+
+// SwitchesOf returns the values to try of each switch of the template under check.
+func SwitchesOf(s *probe.Subject) [][]ordered.Member {
+	return Switches(s.Template.ChatTemplate().Names(), s.Flow().Compared())
 }
 
 // Switches returns the values to try of each switch of a template: names are the variables that it

@@ -6,7 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/check/fact/exploration"
+	"github.com/goassay/assay/harness/check/fact/growth"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
@@ -35,39 +35,26 @@ func checkMixed(s *probe.Subject, find probe.Finder) {
 	if s.Template.Caps().Needs.Bound != nil {
 		return
 	}
-	var names []string
-	values := map[string][]ordered.Value{}
-	for _, v := range exploration.Variables.Of(s) {
-		if kind := v.Value.Kind(); kind != ordered.Bool && kind != ordered.String {
-			continue
-		}
-		if values[v.Key] = append(values[v.Key], v.Value); len(values[v.Key]) == 1 {
-			names = append(names, v.Key)
-		}
-		if v.Value.Kind() == ordered.Bool {
-			values[v.Key] = append(values[v.Key], ordered.Boolean(!v.Value.Bool()))
-		}
-	}
-	for _, name := range names {
+	for _, v := range growth.SwitchesOf(s) {
 		for _, talk := range [][]ordered.Value{sample.Talk(sample.User),
 			sample.Talk(sample.System, sample.User),
 			sample.Talk(sample.User, sample.Thinking, sample.LaterUser)} {
-			if findMixed(s, find, name, values[name], talk) {
+			if findMixed(s, find, v, talk) {
 				break
 			}
 		}
 	}
 }
 
-func findMixed(s *probe.Subject, find probe.Finder, name string,
-	values, talk []ordered.Value) bool {
+func findMixed(s *probe.Subject, find probe.Finder, values []ordered.Member,
+	talk []ordered.Value) bool {
 	unset, err := s.Fitted(talk, false, true)
 	if err != nil {
 		return false
 	}
 	var texts []string
 	for _, v := range values {
-		with, err := s.With(unset, ordered.MemberOf(name, v))
+		with, err := s.With(unset, v)
 		if err != nil {
 			with.Text = ""
 		}
@@ -81,7 +68,7 @@ func findMixed(s *probe.Subject, find probe.Finder, name string,
 			if at := seam(unset.Text, a, b); at >= 0 {
 				find(unset.At(at), "without %s the prompt begins as with %[1]s=%[2]s and goes on as "+
 					"with %[1]s=%[3]s\nthe model sees: %[4]s\nwith %[2]s: %[5]s\nwith %[3]s: %[6]s",
-					name, values[i], values[j], report.Quote(unset.Text, at),
+					values[i].Key, values[i].Value, values[j].Value, report.Quote(unset.Text, at),
 					report.Quote(a, at), report.Quote(b, max(0, len(b)-len(unset.Text)+at)))
 				return true
 			}

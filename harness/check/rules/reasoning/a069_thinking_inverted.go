@@ -1,21 +1,27 @@
 package reasoning
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check/fact/growth"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/report"
 )
 
 // ThinkingInverted is the rule A069: with thinking off the prompt opens reasoning, and with
-// thinking on, or without the switch, it does not.
+// thinking on, or without the switch, it does not; or a switch whose name says that it keeps old
+// reasoning drops it, or the other way round.
 var ThinkingInverted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A069", Name: "thinking-inverted", Severity: rule.Error, Harm: rule.Changed,
 		Short: "With thinking off the prompt opens the reasoning block; with thinking on, or by " +
-			"default, it does not.",
+			"default, it does not; or a switch that is named after keeping old reasoning drops " +
+			"it, or the other way round.",
 		Damage: "A client that switches thinking off pays for it, and one that switches it on " +
 			"does not get it.",
 		Fix: "Exchange the two branches.",
@@ -25,6 +31,7 @@ var ThinkingInverted = &probe.Rule{
 
 // checkInverted asks which setting of thinking leaves reasoning open at the end of the prompt.
 func checkInverted(s *probe.Subject, find probe.Finder) {
+	checkKept(s, find)
 	r := s.Template.Analysis().Format.Reasoning
 	if r.Open.Text == "" || r.Close.Text == "" {
 		return
@@ -61,5 +68,46 @@ func checkInverted(s *probe.Subject, find probe.Finder) {
 		at := report.Parting(on.Text, off.Text)
 		find(on.At(at), "the switch for thinking works the wrong way\n- on:  %s\n+ off: %s",
 			report.Quote(on.Text, at), report.Quote(off.Text, at))
+	}
+}
+
+// The words in the names of switches by which old reasoning is kept, and by which it is dropped.
+var (
+	keeping  = []string{"keep", "preserve", "preserved", "retain", "include"}
+	dropping = []string{"clear", "drop", "truncate", "remove", "strip", "discard", "omit", "exclude"}
+)
+
+// checkKept asks which value of a switch keeps the reasoning of an earlier message, where the name
+// of the switch says which.
+func checkKept(s *probe.Subject, find probe.Finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	inline := ordered.Str(r.Open.Text + "REASONNEEDLE" + r.Close.Text + "ANSWERNEEDLE")
+	talks := [][]ordered.Value{sample.Talk(sample.User, sample.Thinking, sample.LaterUser),
+		sample.Talk(sample.User, sample.FullTurn(sample.Call), sample.Result, sample.LaterUser),
+		sample.Talk(sample.User, sample.CallTurn.With("content", inline), sample.Result,
+			sample.LaterUser)}
+	for _, v := range growth.SwitchesOf(s) {
+		name := v[0].Key
+		words := strings.Split(strings.ToLower(name), "_")
+		named := func(list []string) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
+		}
+		keeps := named(keeping)
+		if keeps == named(dropping) {
+			continue
+		}
+		for i, talk := range talks {
+			bare, err := s.Fitted(talk, i > 0, true)
+			on, err1 := s.With(bare, ordered.MemberOf(name, ordered.Boolean(true)))
+			off, err2 := s.With(bare, ordered.MemberOf(name, ordered.Boolean(false)))
+			if err != nil || err1 != nil || err2 != nil || on.Has("REASONNEEDLE") == keeps ||
+				off.Has("REASONNEEDLE") != keeps {
+				continue
+			}
+			at := report.Parting(on.Text, off.Text)
+			find(on.At(at), "%s works the wrong way\n- true:  %s\n+ false: %s", name,
+				report.Quote(on.Text, at), report.Quote(off.Text, at))
+			break
+		}
 	}
 }
