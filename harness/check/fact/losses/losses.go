@@ -182,7 +182,7 @@ func SubjectOf(l Lost, same func(conversation.Leaf) bool) string {
 	case l.Message < 0:
 		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool"
 	case l.Kind() == conversation.Call && l.Part == conversation.Content:
-		return "the text beside tool_calls"
+		return "the content beside tool_calls"
 	case l.Kind() == conversation.System && l.Message > 0 && !l.Alone():
 		return "a system message after the first message"
 	case l.Part == conversation.CallName && same != nil && !slices.ContainsFunc(l.In.Leaves(),
