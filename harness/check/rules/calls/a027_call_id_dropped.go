@@ -29,13 +29,15 @@ func checkIDs(s *probe.Subject, find probe.Finder) {
 		return
 	}
 	if !prompt.Has("callid001") {
-		probe.Weigh(find, rule.Note)(prompt.Near("callid001"), "the ids of tool_calls are written "+
-			"neither with the call nor with its tool message")
+		probe.Weigh(find, rule.Note)(prompt.Near("callid001"), "the ids of tool_calls are "+
+			"written neither with the call nor with its tool message\nharm: with several calls "+
+			"the model cannot tell which result belongs to which")
 		return
 	}
 	other, err := ask("callid009") // to tell its id from the call's
 	if err == nil && other.Has("callid009") && !other.Has("callid001") {
 		find(prompt.Of("callid001"), "the tool message names the id of its call, and the call is "+
-			"written without it")
+			"written without it\nharm: with several calls the model cannot tell which result "+
+			"belongs to which")
 	}
 }

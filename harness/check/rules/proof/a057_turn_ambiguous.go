@@ -29,8 +29,9 @@ func checkUnambiguous(s *probe.Subject, find probe.Finder) {
 			of = padded
 		}
 		if shape.Verdict == verify.Ambiguous {
-			of.add(shape, shape.Note, "an assistant message with %s can be read in two ways: "+
-				"%s\nthe template writes: %q", shape.Name, shape.Note, shape.Turn)
+			of.add(shape, shape.Note, "an assistant message with %s can be read in two ways: %s"+
+				"\nthe template writes: %q\nharm: no parser can tell the two apart", shape.Name,
+				shape.Note, shape.Turn)
 		}
 	}
 	at := func(shape verify.Shape) probe.Where { return turn(s, shape) }
