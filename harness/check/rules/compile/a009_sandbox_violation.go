@@ -19,7 +19,7 @@ var SandboxViolation = &probe.Rule{
 		ID: "A009", Name: "sandbox-violation", Severity: rule.Warning, Harm: rule.Crashed,
 		Short:  "The template changes its input, which the sandbox of transformers forbids.",
 		Damage: "It works on one server; on another every request ends in a SecurityError.",
-		Fix: "Build a new list with `+` instead of calling append, and a new value with `set` or " +
+		Fix: "Build new lists with `+` instead of append, and new values with `set` or " +
 			"`namespace`.",
 	},
 	Find: checkSandbox,

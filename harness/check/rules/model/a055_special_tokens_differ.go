@@ -10,10 +10,9 @@ import (
 var SpecialTokensDiffer = &Rule{
 	Rule: rule.Rule{
 		ID: "A055", Name: "special-tokens-differ", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "Two files of the model give different texts for the BOS or EOS token.",
-		Damage: "The same template renders different prompts, and an engine does not stop where " +
-			"the model does.",
-		Fix: "Make the files agree; convert a GGUF again.",
+		Short:  "Two files of the model give different texts for the BOS or EOS token.",
+		Damage: "The same template renders different prompts, and an engine may not stop.",
+		Fix:    "Make the files agree; convert a GGUF again.",
 	},
 	Find: anywhere(checkTokens),
 }

@@ -11,9 +11,8 @@ import (
 var EndIsNoStop = &Rule{
 	Rule: rule.Rule{
 		ID: "A102", Name: "end-is-no-stop", Severity: rule.Error, Harm: rule.Misread,
-		Short: "The token that ends a turn is not one at which generation stops.",
-		Damage: "The output does not end: the model goes on with turns that it makes up, up to " +
-			"the limit.",
+		Short:  "The token that ends a turn is not one at which generation stops.",
+		Damage: "The output does not end: the model makes up further turns, up to the limit.",
 		Fix: "Add its id to eos_token_id in generation_config.json; in a GGUF set the " +
 			"end-of-turn token.",
 	},
