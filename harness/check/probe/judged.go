@@ -15,6 +15,14 @@ const TooCostly = "A056"
 // Unjudged tells that a rule is not judged, and why.
 func Unjudged(find Finder, why error) { find(Nowhere, "%w", rule.NotJudged{Why: why}) }
 
+// NoteIf returns a finder whose findings are notes where nobody is hurt.
+func NoteIf(harmless bool, find Finder) Finder {
+	if harmless {
+		return Weigh(find, rule.Note)
+	}
+	return find
+}
+
 // Weigh returns a finder whose findings have a severity of their own, whatever that of the rule.
 func Weigh(find Finder, severity rule.Severity) Finder {
 	return func(at Where, format string, args ...any) {

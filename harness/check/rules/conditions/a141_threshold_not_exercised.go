@@ -58,10 +58,7 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 		for _, c := range texts {
 			places = append(places, probe.Offset(c.Off))
 		}
-		find := find
-		if hasVariable(s, texts[0].Off) {
-			find = probe.Weigh(find, rule.Note)
-		}
+		find := probe.NoteIf(hasVariable(s, texts[0].Off), find)
 		find(probe.Offset(texts[0].Off),
 			"no request that was tried makes the template write this text: see what it waits for\n"+
 				"the text: %s%s",

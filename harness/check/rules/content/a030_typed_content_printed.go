@@ -108,10 +108,8 @@ func checkPartsPrinted(s *probe.Subject, find probe.Finder) {
 		for at, r := range t.Seen.All() {
 			if r.Role == jinja.Structure && prompts.MessageOf(r) >= 0 &&
 				strings.Contains(r.Path, ".content[") && !strings.HasSuffix(r.Path, ".text") {
-				find := find
-				if !strings.Contains(t.Text[at:at+r.Len], "image") {
-					find = probe.Weigh(find, rule.Note) // models of texts are sent no sounds
-				}
+				// models of texts are sent no sounds
+				find := probe.NoteIf(!strings.Contains(t.Text[at:at+r.Len], "image"), find)
 				t.Show(s, find, at, "content that comes as a list of parts is printed as a "+
 					"list, not as its text")
 				return

@@ -42,9 +42,8 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 			})
 			t = t.Smallest(s, twice)
 			at := strings.LastIndex(t.Text, l.Text)
-			if len(t.Codecs(l.Path)) > 1 {
-				find = probe.Weigh(find, rule.Note) // once in prose and once as JSON, say
-			}
+			// once in prose and once as JSON, say
+			find = probe.NoteIf(len(t.Codecs(l.Path)) > 1, find)
 			find(t.Cause(t.At(at), func(p string) bool { return strings.Count(p, l.Text) == 1 }),
 				"%s is written %d times in the prompt", what, strings.Count(t.Text, l.Text))
 			return

@@ -48,10 +48,7 @@ func checkForms(s *probe.Subject, find probe.Finder) {
 				"written %d times, and once as %s", forms[i].name, n, forms[1-i].name)
 		}
 		if !arrives[i] && arrives[1-i] {
-			find := find
-			if forms[i].name == "parts" && !looksIntoParts(prompts[i]) {
-				find = probe.Weigh(find, rule.Note)
-			}
+			find := probe.NoteIf(forms[i].name == "parts" && !looksIntoParts(prompts[i]), find)
 			find(prompts[i].Near("USERNEEDLE"),
 				"a user message whose content comes as %s is lost without an error; as %s it is "+
 					"kept", forms[i].name, forms[1-i].name)

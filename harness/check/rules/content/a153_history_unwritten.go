@@ -23,9 +23,7 @@ var HistoryUnwritten = &probe.Rule{
 
 func checkHistory(s *probe.Subject, find probe.Finder) {
 	if prompt, ok := losses.Forgotten(s); ok {
-		if losses.Judged.Of(s) {
-			find = probe.Weigh(find, rule.Note)
-		}
+		find = probe.NoteIf(losses.Judged.Of(s), find)
 		find(prompt.Near("USERNEEDLE"), "only the last messages reach the prompt: the first "+
 			"user message and the assistant message after it are lost\nsent by: every client with "+
 			"a conversation (a model that judges one text, as guards do, may mean it so)")

@@ -7,7 +7,6 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/losses"
-	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
@@ -79,8 +78,9 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 			find := find
 			rest := prompt.Text[opens(s, prompt.Text, at):]
 			begun, _, _ := strings.Cut(turn.Text[at:], "ANSWERNEEDLE")
-			if mode.On != nil {
-				rest = told(rest, begun)
+			header := strings.TrimSpace(begun)
+			if _, after, ok := strings.Cut(rest, header); ok && header != "" && mode.On != nil {
+				rest = after // words before the header tell the model of the switch
 			}
 			if strings.TrimSpace(rest) != "" && onlyReasoning(s, rest) &&
 				!strings.Contains(begun, strings.TrimSpace(
@@ -100,25 +100,13 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)
-			find := find
-			if strings.HasPrefix(rest, "\n") && marked(s, prompt.Text) {
-				find = probe.Weigh(find, rule.Note) // the model writes the line feed itself
-			}
+			// the model writes the line feed itself
+			find := probe.NoteIf(strings.HasPrefix(rest, "\n") && marked(s, prompt.Text), find)
 			find(written.At(len(prompt.Text)-1), "the prompt stops before text that begins "+
 				"each assistant message in the history (%s)\n%s", mode.Name,
 				report.Sides("history", turn.Text, "prompt", prompt.Text))
 		}
 	}
-}
-
-// told is what follows the header of an answer in a prompt, where the template has told the model
-// about a switch before the header; the prompt itself where it has not.
-func told(prompt, header string) string {
-	words, rest, ok := strings.Cut(prompt, strings.TrimSpace(header))
-	if !ok || strings.TrimSpace(header) == "" || len(markup.In(words)) > 0 {
-		return prompt
-	}
-	return rest
 }
 
 // bare is a text without its white space.

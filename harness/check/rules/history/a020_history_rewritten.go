@@ -43,10 +43,8 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		if losses.IsTask(then.Text, "SECONDNEEDLE") {
 			return // which depends on who spoke last
 		}
-		find := find
-		if thoughtGone(s, last.Text, then.Text) {
-			find = probe.Weigh(find, rule.Note) // models are trained so
-		}
+		// models are trained so
+		find := probe.NoteIf(thoughtGone(s, last.Text, then.Text), find)
 		find(then.Instead(at, last.Text[at:], last.At(at)), "after %s, the next user message "+
 			"changes the prompt before it: caches are lost\n%s", c.name,
 			report.Sides("before", last.Text, "after", then.Text))

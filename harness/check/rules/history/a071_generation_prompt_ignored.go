@@ -95,9 +95,8 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 			if lacks {
 				differs = "lacks the line break that the history has"
 			}
-			if lacks && endsMarked(tail) {
-				find = probe.Weigh(find, rule.Note) // the model writes the line feed itself
-			}
+			// the model writes the line feed itself
+			find = probe.NoteIf(lacks && endsMarked(tail), find)
 			at, history := headerOf(s, asked.At(len(asked.Text)-1))
 			find(at, "the prompt %s after the assistant's header\nthe prompt ends: %s\n"+
 				"the history has: %s", differs, report.Quote(asked.Text, len(asked.Text)), history)

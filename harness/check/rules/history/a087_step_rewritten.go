@@ -52,11 +52,10 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.Text, before.Text) {
 			at := report.Parting(before.Text, p.Text)
 			if last := lastNeedle(before.Text); at < last {
-				find := find
 				r := s.Template.Analysis().Format.Reasoning
-				if strings.HasPrefix(reason.Without(r, p.Text), reason.Without(r, before.Text)) {
-					find = probe.Weigh(find, rule.Note) // models are trained so
-				}
+				// models are trained so
+				find := probe.NoteIf(strings.HasPrefix(reason.Without(r, p.Text),
+					reason.Without(r, before.Text)), find)
 				find(p.Instead(at, before.Text[at:], before.At(at)), "%s changes the prompt "+
 					"before it: caches are lost\n%s", st.name,
 					report.Sides("before", before.Text, "after", p.Text))

@@ -12,7 +12,6 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
-	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation"
@@ -112,10 +111,8 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		first = first.Smallest(s, func(p *prompts.Prompt) bool {
 			return causeOf(p.Err) == c && inParts(p) == parts
 		})
-		find := find
-		if unheard(s, first) {
-			find = probe.Weigh(find, rule.Note) // models of texts are sent no sounds
-		}
+		// models of texts are sent no sounds
+		find := probe.NoteIf(unheard(s, first), find)
 		find(probe.Nowhere.Shown(first.In), "a request%s ends in an error: %w%s",
 			shape(first), first.Err, view.Hurt(first.Program, first.In,
 				func(_ string, err error) bool { return err != nil }))

@@ -28,9 +28,9 @@ func checkToolText(s *probe.Subject, find probe.Finder) {
 	}
 	lost := losses.All.Of(s).Of(conversation.None, conversation.ToolName, conversation.Description,
 		conversation.Parameter, conversation.Choice, conversation.Required)
-	if !slices.ContainsFunc(lost, func(l losses.Lost) bool { return !alternative(l) }) {
-		find = probe.Weigh(find, rule.Note) // the formats of few models have a place for them
-	}
+	// the formats of few models have a place for them
+	find = probe.NoteIf(!slices.ContainsFunc(lost,
+		func(l losses.Lost) bool { return !alternative(l) }), find)
 	losses.All.Of(s).FindLost(s, find, lost)
 }
 

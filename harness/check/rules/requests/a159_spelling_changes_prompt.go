@@ -28,9 +28,7 @@ func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
 	}) {
 		f, find := c.faults[0], find
 		served := func(f variant.Fault) bool { return view.Served(f.Views) }
-		if !slices.ContainsFunc(c.faults, served) {
-			find = probe.Weigh(find, rule.Note)
-		}
+		find = probe.NoteIf(!slices.ContainsFunc(c.faults, served), find)
 		find(c.at, "%s gives another prompt than without it (%s)\n%s%s%s",
 			f.In.Name, view.Names(f.Views), excerpts(f), c.others(), cure(s, f))
 	}

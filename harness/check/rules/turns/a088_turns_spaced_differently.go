@@ -125,9 +125,8 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		}
 		g := all[kind].gap[odd]
 		_, at := g.Of(f.Closer)
-		if kind == conversation.System || kind == conversation.Developer {
-			find = probe.Weigh(find, rule.Note) // few clients give instructions later
-		}
+		// few clients give instructions later
+		find = probe.NoteIf(kind == conversation.System || kind == conversation.Developer, find)
 		g.In.Show(s, find, at, "between %s and %s stands %s in place of the usual %s",
 			probe.Article(g.Before.String()), probe.Article(kind.String()),
 			probe.JSON(f.Closer+odd+f.Headers[kind]), probe.JSON(f.Closer+usual+f.Headers[kind]))
