@@ -174,7 +174,23 @@ func (f Frame) Header(g Gap) string {
 
 // LeftOpen reports whether the header after a gap stands where the turn before it is open.
 func (f Frame) LeftOpen(gaps []Gap, g Gap) bool {
-	return f.Open(g) && f.LacksEnd(gaps, g)
+	return f.Open(g) && f.LacksEnd(gaps, g) || f.ownOpen(gaps, g)
+}
+
+// ownOpen reports whether the template opens the instructions before the first message itself, with
+// the header that sent ones have, and does not close them as those are closed.
+func (f Frame) ownOpen(gaps []Gap, g Gap) bool {
+	at := strings.LastIndex(g.Text, f.Header(g))
+	own := strings.TrimSpace(f.Headers[conversation.System])
+	if at < 0 || f.Header(g) == "" || own == "" || g.Before != conversation.None || g.After == conversation.System {
+		return false
+	}
+	open := strings.LastIndex(g.Text[:at], own)
+	return open >= 0 && !strings.Contains(g.Text[open:], f.Closer) &&
+		strings.TrimSpace(g.Text[open+len(own):at]) != "" &&
+		slices.ContainsFunc(gaps, func(g Gap) bool {
+			return g.Before == conversation.System && strings.Contains(g.Text, f.Closer)
+		})
 }
 
 // LacksEnd reports whether the end of a turn is missing before the header after a gap.

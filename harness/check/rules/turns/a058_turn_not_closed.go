@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -54,13 +55,16 @@ func findUnclosed(s *probe.Subject, find probe.Finder) bool {
 		_, at := g.Of(f.Header(g))
 		small, off := g.In.Around(s, at)
 		closing, reached := boundary.Closing(s, gaps, f, g), ""
-		place := g.In.Instead(g.At, f.Closer, closing)
+		place, whose := g.In.Instead(g.At, f.Closer, closing), speaker(s, small, off)
+		if kind == conversation.None {
+			place, whose = small.At(off-1), "the template's own instructions"
+		}
 		if place.Off() == closing.Off() {
 			reached = "\nwhat closes other turns is underlined, and not reached here"
 		}
 		find(place.Shown(small.In), "the turn of %s is not closed before %s\nthe model sees: %s\n"+
 			"it should end with: %s%s\nrequest: %s",
-			speaker(s, small, off), boundary.Followers(unclosed.Gaps[kind]),
+			whose, boundary.Followers(unclosed.Gaps[kind]),
 			report.Quote(small.Text, off), probe.JSON(f.Closer), reached, small.Name)
 	}
 	return len(unclosed.Kinds) > 0
