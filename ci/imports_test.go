@@ -20,9 +20,10 @@ const module = "github.com/goassay/assay/"
 // only; verify and the façade stand above both.
 var policy = map[string][]string{
 	"source":  {},
+	"lists":   {},
 	"ordered": {"source"},
-	"chat":    {"ordered"},
-	"format":  {},
+	"chat":    {"lists", "ordered"},
+	"format":  {"lists"},
 	"vocab":   {"format", "ordered"},
 
 	"internal/bailout": {},
@@ -38,34 +39,36 @@ var policy = map[string][]string{
 		"source"},
 	"chattemplate":     {"jinja", "jinja/flow", "ordered", "source", "words"},
 	"internal/observe": {"chattemplate", "chat", "format", "jinja", "ordered"},
-	"caps":             {"chattemplate", "chat", "format", "internal/observe", "ordered"},
-	"internal/analysis": {"chat", "chattemplate", "format", "jinja", "internal/observe",
+	"caps":             {"chat", "chattemplate", "format", "internal/observe", "lists", "ordered"},
+	"internal/analysis": {"chat", "chattemplate", "format", "internal/observe", "jinja", "lists",
 		"ordered", "source"},
 
 	// the right half: output
-	"schema":  {"internal/bailout", "internal/slab", "ordered", "source"},
+	"schema":  {"internal/bailout", "internal/slab", "lists", "ordered", "source"},
 	"codec":   {"ordered", "format", "schema", "peg"},
 	"peg":     {"internal/bailout", "internal/slab", "source"},
 	"peg/vm":  {"peg"},
-	"gbnf":    {"ordered", "schema", "source"},
+	"gbnf":    {"lists", "ordered", "schema", "source"},
 	"dialect": {"format"},
-	"emit":    {"codegen", "format", "gbnf", "internal/bailout", "ordered", "source", "vocab"},
+	"emit": {"codegen", "format", "gbnf", "internal/bailout", "lists", "ordered", "source",
+		"vocab"},
 
 	"formatjson": {"format", "ordered"},
-	"codegen":    {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
-	"spell":      {"chat", "codec", "format", "ordered", "source"},
+	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "lists", "ordered", "peg",
+		"schema"},
+	"spell": {"chat", "codec", "format", "ordered", "source"},
 	"stream": {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema",
 		"vocab"},
 
 	// above both
-	"verify": {"internal/analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf",
-		"jinja", "ordered", "source", "spell", "stream"},
+	"verify": {"caps", "chat", "chattemplate", "codegen", "format", "gbnf", "internal/analysis",
+		"jinja", "lists", "ordered", "source", "spell", "stream"},
 	"": {"internal/analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format",
 		"jinja", "internal/observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
 
 	"capability": {"", "caps", "chat", "chattemplate", "format", "internal/observe", "jinja/flow",
-		"ordered", "source"},
+		"lists", "ordered", "source"},
 
 	// the room for servers: the messages between clients and servers
 	"wire": {"chat", "ordered", "schema"},
@@ -74,11 +77,12 @@ var policy = map[string][]string{
 	"model":           {"", "model/gguf", "model/hub", "ordered", "source"},
 	"model/filelock":  {},
 	"model/patience":  {},
-	"model/gguf":      {"internal/bailout", "model/filelock", "source", "ordered"},
-	"model/modeldir":  {"model/gguf", "ordered", "source"},
+	"model/gguf":      {"internal/bailout", "lists", "model/filelock", "ordered", "source"},
+	"model/modeldir":  {"lists", "model/gguf", "ordered", "source"},
 	"model/tokenizer": {"", "model/gguf", "vocab"},
-	"model/hub":       {"model/filelock", "model/gguf", "model/patience", "ordered", "source"},
-	"llama":           {"model/gguf", "ordered"},
+	"model/hub": {"lists", "model/filelock", "model/gguf", "model/patience", "ordered",
+		"source"},
+	"llama": {"model/gguf", "ordered"},
 }
 
 // allowed lists the packages that the engine may import from outside the standard library.

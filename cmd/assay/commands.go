@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/goassay/assay/engine/lists"
 )
 
 // A group is a heading of the list of commands.
@@ -85,12 +87,9 @@ func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 func words(list func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string,
 		begun string) ([]string, cobra.ShellCompDirective) {
-		var matching []string
-		for _, word := range list() {
-			if strings.HasPrefix(word, begun) {
-				matching = append(matching, word)
-			}
-		}
+		matching := lists.Filter(list(), func(word string) bool {
+			return strings.HasPrefix(word, begun)
+		})
 		return matching, cobra.ShellCompDirectiveNoFileComp
 	}
 }

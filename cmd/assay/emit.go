@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/capability"
 	"github.com/goassay/assay/engine/emit"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/foreign/target"
@@ -56,11 +57,7 @@ type emission struct {
 }
 
 func conventions() []string {
-	var names []string
-	for _, c := range capability.Conventions {
-		names = append(names, c.Name)
-	}
-	return names
+	return lists.Map(capability.Conventions, func(c capability.Convention) string { return c.Name })
 }
 
 // object returns what is written of a template.

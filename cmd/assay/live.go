@@ -16,6 +16,7 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/gguf"
@@ -436,10 +437,7 @@ func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model,
 	if err != nil {
 		return nil, err
 	}
-	results := make([]rule.Result, len(outcomes))
-	for i, out := range outcomes {
-		results[i] = out.Report()
-	}
+	results := lists.Map(outcomes, (*live.Outcome).Report)
 	if r.output.verbose {
 		fmt.Fprintf(c.stderr, "%s: %d runs, %d tokens, %.0f "+
 			"tokens a second\n", s.src.Name, len(outcomes), tokens,

@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/formatjson"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/stream"
@@ -151,10 +152,7 @@ func (p *parsing) reason() chat.FinishReason {
 
 func (p *parsing) parse(c *call) error {
 	if p.request == "" && p.tools == "" {
-		var names []string
-		for _, t := range standard.ToolRequest().Tools {
-			names = append(names, t.Name)
-		}
+		names := lists.Map(standard.ToolRequest().Tools, func(t chat.Tool) string { return t.Name })
 		c.note("the request has the example tools %s; --tools FILE or --request "+
 			"FILE gives your own", strings.Join(names, ", "))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
@@ -116,11 +117,9 @@ func (p *probe) run(c *call) error {
 
 // protocolNames are the names by which --protocol takes protocols.
 func protocolNames() []string {
-	var names []string
-	for _, p := range wire.All {
-		names = append(names, strings.ReplaceAll(p.Name(), " ", "-"))
-	}
-	return names
+	return lists.Map(wire.All, func(p wire.Protocol) string {
+		return strings.ReplaceAll(p.Name(), " ", "-")
+	})
 }
 
 // speak chooses the protocols: those that are named, else those that the server has.

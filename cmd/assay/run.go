@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/golden"
 	"github.com/goassay/assay/harness/check"
@@ -137,13 +138,9 @@ type failedScripts struct {
 
 // failing returns the results of scripts that fail.
 func failing(results []rule.Result) []rule.Result {
-	var failed []rule.Result
-	for _, res := range results {
-		if res.Group == script.Group && res.Status == rule.Failed {
-			failed = append(failed, res)
-		}
-	}
-	return failed
+	return lists.Filter(results, func(res rule.Result) bool {
+		return res.Group == script.Group && res.Status == rule.Failed
+	})
 }
 
 // minimize shrinks the first case that fails.

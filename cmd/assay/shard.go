@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/hub/manifest"
 )
@@ -61,13 +62,7 @@ func take[T any](s sharding, items []T, key func(T) string) []T {
 	if s.Of == 0 {
 		return items
 	}
-	var mine []T
-	for _, item := range items {
-		if s.Has(key(item)) {
-			mine = append(mine, item)
-		}
-	}
-	return mine
+	return lists.Filter(items, func(item T) bool { return s.Has(key(item)) })
 }
 
 // contents names a file or model folder by the digests of its templates. One that cannot
@@ -80,10 +75,9 @@ func contents(name string) string {
 	if err != nil {
 		return name
 	}
-	var digests []string
-	for _, src := range sources {
-		digests = append(digests, manifest.Digest(src.Text))
-	}
+	digests := lists.Map(sources, func(src subject.Source) string {
+		return manifest.Digest(src.Text)
+	})
 	return strings.Join(digests, " ")
 }
 

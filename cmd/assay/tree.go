@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/harness/report/spelling"
 )
 
@@ -220,11 +221,7 @@ func emptied(flags *pflag.FlagSet) (err error) {
 
 // names returns the names of the commands below one.
 func names(parent *cobra.Command) []string {
-	var all []string
-	for _, cmd := range parent.Commands() {
-		all = append(all, cmd.Name())
-	}
-	return all
+	return lists.Map(parent.Commands(), (*cobra.Command).Name)
 }
 
 func unknownCommand(parent *cobra.Command, name string) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/internal/observe"
 	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
@@ -303,10 +304,7 @@ func (p *prober) placeholders(in input) map[string]string {
 // showing returns a conversation whose last message has its content in parts: those of the
 // arguments, which are JSON, and a text.
 func (p *prober) showing(in input, parts ...string) input {
-	var all []ordered.Value
-	for _, part := range parts {
-		all = append(all, ordered.MustParse(part))
-	}
+	all := lists.Map(parts, ordered.MustParse)
 	all = append(all, chat.TextPart(ordered.Str(p.word(0))))
 	last := len(in.messages) - 1
 	in.messages = slices.Clone(in.messages)

@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/internal/observe"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -56,10 +57,9 @@ var fields = []field{
 
 // Value returns the capabilities as a JSON object of booleans, in their fixed order.
 func (c Caps) Value() ordered.Value {
-	members := make([]ordered.Member, len(fields))
-	for i, f := range fields {
-		members[i] = ordered.MemberOf(f.name, ordered.Boolean(*f.get(&c)))
-	}
+	members := lists.Map(fields, func(f field) ordered.Member {
+		return ordered.MemberOf(f.name, ordered.Boolean(*f.get(&c)))
+	})
 	return ordered.ObjectOf(members...)
 }
 
@@ -84,10 +84,9 @@ const preserves, heeds = "supports_preserve_reasoning", "supports_reasoning_effo
 
 // switches writes variables as name=value, with spaces between them.
 func switches(variables []ordered.Member) string {
-	words := make([]string, len(variables))
-	for i, v := range variables {
-		words[i] = v.Key + "=" + v.Value.String()
-	}
+	words := lists.Map(variables, func(v ordered.Member) string {
+		return v.Key + "=" + v.Value.String()
+	})
 	return strings.Join(words, " ")
 }
 

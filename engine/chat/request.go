@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -23,12 +24,9 @@ func ParseRequest(v ordered.Value) (Request, error) {
 		return Request{}, fmt.Errorf("a request must be an object, found %s", v.Kind())
 	}
 	var r Request
-	var rest []ordered.Member
-	for _, m := range v.Members() {
-		if !slices.Contains(requestFields, m.Key) {
-			rest = append(rest, m)
-		}
-	}
+	rest := lists.Filter(v.Members(), func(m ordered.Member) bool {
+		return !slices.Contains(requestFields, m.Key)
+	})
 	if rest != nil {
 		r.Rest = ordered.ObjectOf(rest...)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -133,7 +134,7 @@ func (d *demand) trigger(s *spelling) (pattern, word string) {
 		o.first == s.Section.Open || o.first == s.Call.Open {
 		return regexp.QuoteMeta(o.first.Text), o.first.Text
 	}
-	name := "(?:" + strings.Join(each(d.list,
+	name := "(?:" + strings.Join(lists.Map(d.list,
 		func(t chat.Tool) string { return regexp.QuoteMeta(t.Name) }), "|") + ")"
 	if s.Array {
 		pattern = `\[` + someSpace

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -78,7 +79,7 @@ func bracketed(text string) bool {
 // heads returns the literals with which the ways of writing a marker begin, as an Until looks for
 // them.
 func heads(text string) []string {
-	return each(variants(text), func(v string) string { return tokens(v)[0] })
+	return lists.Map(variants(text), func(v string) string { return tokens(v)[0] })
 }
 
 // stub matches the beginning of a marker, at least a byte of it, that the end of the input cuts

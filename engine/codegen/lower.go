@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -96,7 +97,7 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 }
 
 func stopTexts(p peg.Until) []string {
-	return each(p.Stops, func(s peg.Stop) string { return s.Text })
+	return lists.Map(p.Stops, func(s peg.Stop) string { return s.Text })
 }
 
 // flatten appends the parts of a sequence and of those in it; white space after white space is left
@@ -119,11 +120,7 @@ func flatten(dst []peg.Pattern, seq peg.Seq) []peg.Pattern {
 }
 
 func (l *lowering) all(list []peg.Pattern) []gbnf.Element {
-	out := make([]gbnf.Element, len(list))
-	for i, p := range list {
-		out[i] = l.lower(p)
-	}
-	return out
+	return lists.Map(list, l.lower)
 }
 
 // ref lowers a rule when it is first referred to. A rule that matches nothing is replaced where it

@@ -3,6 +3,7 @@ package codegen
 import (
 	"strings"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -79,7 +80,7 @@ const maxEnds = 8
 // furtherEnds matches the tokens after the end of a turn, up to the end of the output: models end a
 // turn twice, and a text after that.
 func (r closerReader) furtherEnds() peg.Pattern {
-	ends := append(peg.Choice(each(r.t.endTexts(), r.lit)), r.token())
+	ends := append(peg.Choice(lists.Map(r.t.endTexts(), r.lit)), r.token())
 	return peg.Hold{P: peg.Seq{peg.Rep{P: peg.Seq{peg.Space{}, ends}, Min: 1, Max: maxEnds},
 		peg.Space{}, peg.End{}}}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -31,7 +32,7 @@ func (c disorder) broken() peg.Pattern {
 		if len(tail) > 1 {
 			closers = append(closers, c.mute(tail))
 		}
-		for _, text := range either(either(each(c.s.Tail, partShape)...),
+		for _, text := range either(either(lists.Map(c.s.Tail, partShape)...),
 			literal(c.s.Call.Close.Text)).firsts() {
 			closers = append(closers, c.lit(text))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg"
 	"github.com/goassay/assay/engine/schema"
@@ -90,7 +91,7 @@ func (c *entryReader) freely(tool *tool, until []string) peg.Choice {
 		return nil
 	}
 	key := quoted('"', tool.text()) + ": "
-	ends := peg.And{P: peg.Choice(each(until, c.lit))}
+	ends := peg.And{P: peg.Choice(lists.Map(until, c.lit))}
 	return peg.Choice{peg.Seq{peg.Not{P: peg.Choice{objectAhead, none, ends}},
 		peg.Emit{Kind: Open}, peg.Emit{Kind: Key, Text: key},
 		peg.Emit{Kind: ValueBegin, Arg: c.value(ValueInfo{Mode: ValueRaw})},
@@ -99,7 +100,7 @@ func (c *entryReader) freely(tool *tool, until []string) peg.Choice {
 }
 
 // none matches the text that stands for no arguments.
-var none = peg.Choice(each([]string{"null", "None", `""`, "''"},
+var none = peg.Choice(lists.Map([]string{"null", "None", `""`, "''"},
 	func(text string) peg.Pattern { return peg.Lit{Text: text} }))
 
 func jsonAhead() peg.Pattern { return peg.And{P: peg.Seq{peg.Space{}, peg.Lit{Text: "{"}}} }
@@ -150,7 +151,7 @@ func (c *entryReader) json(tool *tool) peg.Pattern {
 	open, close := c.optional(p.Open), c.optional(p.Close)
 	object := peg.Seq{peg.Space{}, c.arguments(false, '"')}
 	firsts := c.s.afterArguments().firsts()
-	behind := peg.Choice(each(firsts, c.lit))
+	behind := peg.Choice(lists.Map(firsts, c.lit))
 	if len(behind) == 0 {
 		return peg.Seq{open, peg.And{P: objectAhead}, object, close}
 	}
@@ -597,7 +598,7 @@ func (c *entryReader) closed(key string) peg.Pattern {
 		return closing
 	}
 	open, closers := c.s.afterValue()
-	outer := peg.Choice(each(closers, c.lit))
+	outer := peg.Choice(lists.Map(closers, c.lit))
 	if open != "" {
 		outer = append(outer, c.lit(open))
 	}

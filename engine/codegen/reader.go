@@ -6,6 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -72,7 +73,7 @@ func (r *reader) keptOpener(begun string) peg.Choice {
 func (r *reader) lit(text string) peg.Pattern {
 	p := r.lits[text]
 	if p == nil {
-		ways := each(variants(text), func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
+		ways := lists.Map(variants(text), func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
 		if p = peg.Choice(ways); len(ways) == 1 {
 			p = ways[0]
 		}

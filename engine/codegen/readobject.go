@@ -5,6 +5,7 @@ import (
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -171,7 +172,7 @@ func (c *objectReader) value(f format.Field) peg.Pattern {
 	switch f.Slot {
 	case format.SlotName:
 		if c.again != nil {
-			return peg.Choice(each(c.keys(c.again.name),
+			return peg.Choice(lists.Map(c.keys(c.again.name),
 				func(text string) peg.Pattern { return peg.Lit{Text: text} }))
 		}
 	case format.SlotArgs:

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -193,8 +194,8 @@ func (r *routeReader) argumentsAs(body peg.Pattern) peg.Pattern {
 
 // left are the literals that end a call's part.
 func (r *routeReader) left() []string {
-	return either(literals(each(r.t.starts(), markerText)),
-		literals(each(r.t.closes(), markerText))).firsts()
+	return either(literals(lists.Map(r.t.starts(), markerText)),
+		literals(lists.Map(r.t.closes(), markerText))).firsts()
 }
 
 // routeSpelling is how the calls of a route are spelled, their head apart.

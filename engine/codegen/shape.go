@@ -1,6 +1,10 @@
 package codegen
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/goassay/assay/engine/lists"
+)
 
 // A shape is the order in which the literals of a format may stand: the tree that FIRST and FOLLOW
 // sets are computed from (A. Aho et al., Compilers, 2006, section 4.4.2). It has no patterns in it;
@@ -27,15 +31,7 @@ func slot(words ...string) shape    { return shape{kind: shapeSlot, words: words
 func row(parts ...shape) shape      { return shape{kind: shapeRow, parts: parts} }
 func either(parts ...shape) shape   { return shape{kind: shapeEither, parts: parts} }
 func maybe(s shape) shape           { return shape{kind: shapeMaybe, parts: []shape{s}} }
-func literals(texts []string) shape { return either(each(texts, literal)...) }
-
-func each[T, U any](list []T, f func(T) U) []U {
-	out := make([]U, len(list))
-	for i, x := range list {
-		out[i] = f(x)
-	}
-	return out
-}
+func literals(texts []string) shape { return either(lists.Map(texts, literal)...) }
 
 // first returns the literals with which a shape can begin, in order, each once, after those in
 // texts, and reports whether it may be empty.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 	"github.com/goassay/assay/engine/schema"
 )
@@ -144,7 +145,7 @@ func (s *sheet) value(v ValueInfo) int {
 
 // mute returns a pattern that reads the same and logs nothing.
 func (s *sheet) mute(p peg.Pattern) peg.Pattern {
-	list := func(l []peg.Pattern) []peg.Pattern { return each(l, s.mute) }
+	list := func(l []peg.Pattern) []peg.Pattern { return lists.Map(l, s.mute) }
 	switch p := p.(type) {
 	case peg.Emit:
 		return peg.Seq{}

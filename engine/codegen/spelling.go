@@ -9,6 +9,7 @@ import (
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/schema"
 )
@@ -281,7 +282,7 @@ func partShape(p format.Part) shape {
 	case p.Kind == format.SlotLit:
 		return literal(p.Text.Text)
 	case p.Kind == format.SlotID && len(p.Parts) > 0:
-		return row(each(p.Parts, partShape)...)
+		return row(lists.Map(p.Parts, partShape)...)
 	case p.Opt:
 		return maybe(slot())
 	}
@@ -290,14 +291,14 @@ func partShape(p format.Part) shape {
 
 // shape is that of a section of calls.
 func (s *spelling) shape() shape {
-	return s.around(row(literal(s.Body.Open.Text), row(each(s.Body.Entry, partShape)...),
-		row(each(s.Body.Item, partShape)...), literal(s.Body.Close.Text)))
+	return s.around(row(literal(s.Body.Open.Text), row(lists.Map(s.Body.Entry, partShape)...),
+		row(lists.Map(s.Body.Item, partShape)...), literal(s.Body.Close.Text)))
 }
 
 // around is the shape of a section of calls with these arguments.
 func (s *spelling) around(arguments shape) shape {
-	inner := row(append(append(each(s.Head, partShape), arguments, slot()),
-		each(s.Tail, partShape)...)...)
+	inner := row(append(append(lists.Map(s.Head, partShape), arguments, slot()),
+		lists.Map(s.Tail, partShape)...)...)
 	call := row(literal(s.Call.Open.Text), inner, literal(s.Call.Close.Text))
 	return row(literal(s.Section.Open.Text), call, literal(s.Sep.Text), call,
 		literal(s.Section.Close.Text))
@@ -311,7 +312,7 @@ func (s *spelling) afterHead(n int) shape {
 	case format.BodyJSON, format.BodyDict:
 		args = literal("{")
 	case format.BodyTagged, format.BodyKwargs:
-		args = row(each(s.Body.Entry, partShape)...)
+		args = row(lists.Map(s.Body.Entry, partShape)...)
 	}
 	open := literal(s.Body.Open.Text)
 	if s.t.on(OptionalWrapper) {
@@ -331,13 +332,13 @@ func (s *spelling) afterHead(n int) shape {
 
 // afterArguments is the shape of the text after the arguments.
 func (s *spelling) afterArguments() shape {
-	return row(maybe(literal(s.Body.Close.Text)), maybe(row(each(s.Tail, partShape)...)),
+	return row(maybe(literal(s.Body.Close.Text)), maybe(row(lists.Map(s.Tail, partShape)...)),
 		s.afterTail(len(s.Tail)))
 }
 
 // afterTail is the shape of the text after the first n parts of the tail.
 func (s *spelling) afterTail(n int) shape {
-	return row(append(each(s.Tail[n:], partShape),
+	return row(append(lists.Map(s.Tail[n:], partShape),
 		maybe(literal(s.Call.Close.Text)), maybe(literal(s.Sep.Text)),
 		maybe(literal(s.Section.Close.Text)))...)
 }
@@ -524,7 +525,7 @@ func (s *spelling) keyGap() string {
 // markers, a further call and the end of the turn (E30). Only those count that do not occur by
 // chance.
 func (s *spelling) resuming() []string {
-	tail := either(each(s.Tail, partShape)...)
+	tail := either(lists.Map(s.Tail, partShape)...)
 	texts := either(tail, literal(s.Call.Close.Text), literal(s.Section.Close.Text), s.t.anyCall()).
 		firsts()
 	return slices.DeleteFunc(texts, func(text string) bool { return !distinctive(text) })

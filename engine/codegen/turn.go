@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/schema"
 )
 
@@ -106,8 +107,8 @@ func (t *turn) foreignTokens(begun bool) bool {
 
 // anyCall is the shape of a call's beginning, as its opener is found in text.
 func (t *turn) anyCall() shape {
-	return either(each(t.calls, func(s *spelling) shape {
-		return literals(each(s.openings, func(o opening) string { return o.first.Text }))
+	return either(lists.Map(t.calls, func(s *spelling) shape {
+		return literals(lists.Map(s.openings, func(o opening) string { return o.first.Text }))
 	})...)
 }
 
@@ -125,22 +126,22 @@ func (t *turn) openers() []string { return t.anyCall().firsts() }
 
 // parts is the shape of all parts of a turn.
 func (t *turn) parts() shape {
-	calls := each(t.calls, (*spelling).shape)
-	routes := each(t.f.Routes, routeShape)
+	calls := lists.Map(t.calls, (*spelling).shape)
+	routes := lists.Map(t.f.Routes, routeShape)
 	return either(append(append([]shape{t.thinking(), t.answering()}, calls...), routes...)...)
 }
 
 // endTexts returns the texts that end a turn, without white space. A text of white space alone ends
 // nothing.
 func (t *turn) endTexts() []string {
-	return literals(each(t.f.End,
+	return literals(lists.Map(t.f.End,
 		func(end string) string { return strings.Trim(end, format.Space) })).firsts()
 }
 
 // stopTexts returns those of the texts that end nothing but a turn: one with which a part of the
 // turn begins or ends is no reason to stop.
 func (t *turn) stopTexts() []string {
-	markers := each(t.f.Calls, func(c format.Calls) shape {
+	markers := lists.Map(t.f.Calls, func(c format.Calls) shape {
 		return literals([]string{c.Section.Open.Text, c.Section.Close.Text, c.Call.Open.Text,
 			c.Call.Close.Text, headLiteral(&c).Text})
 	})
@@ -320,8 +321,8 @@ func (t *turn) closes() (out []format.Marker) {
 
 // routeShape is the shape of an addressed part.
 func routeShape(r format.Route) shape {
-	head := row(each(r.Head, partShape)...)
-	return row(maybe(literal(r.Start.Text)), head, slot(), literals(each(r.Close, markerText)))
+	head := row(lists.Map(r.Head, partShape)...)
+	return row(maybe(literal(r.Start.Text)), head, slot(), literals(lists.Map(r.Close, markerText)))
 }
 
 // routeTexts returns all literals with which something other than text can begin.
@@ -332,15 +333,15 @@ func (t *turn) routeTexts() []string {
 			heads = append(heads, literal(r.Head[0].Text.Text))
 		}
 	}
-	return either(literals(each(t.starts(), markerText)), literals(each(t.closes(), markerText)),
+	return either(literals(lists.Map(t.starts(), markerText)), literals(lists.Map(t.closes(), markerText)),
 		either(heads...)).firsts()
 }
 
 // headWord matches a slot of a head that says nothing to us: a run that ends before any literal of
 // a head and at the end of the line.
 func (t *turn) headTexts() []string {
-	return either(either(each(t.f.Routes,
-		func(r format.Route) shape { return row(each(r.Head, partShape)...) })...),
+	return either(either(lists.Map(t.f.Routes,
+		func(r format.Route) shape { return row(lists.Map(r.Head, partShape)...) })...),
 		literals(t.routeTexts()), literals(t.endTexts())).all(nil)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 	"github.com/goassay/assay/engine/schema"
 )
@@ -159,7 +160,7 @@ func (w *writer) edge(exact string) peg.Pattern {
 // make one together, so that a parser, which takes the first one, sees the same one: where
 // "<|end|>" and ">>>" are stops, the text has no "<|end|".
 func separated(stops []peg.Stop) []peg.Stop {
-	texts := each(stops, func(s peg.Stop) string { return s.Text })
+	texts := lists.Map(stops, func(s peg.Stop) string { return s.Text })
 	for i, text := range texts {
 		for n := len(text) - 1; n > 0; n-- {
 			if slices.ContainsFunc(texts, func(t string) bool {
@@ -399,7 +400,7 @@ func (w *writer) thoughtEnds() shape {
 // or for an end.
 func (w *writer) follow(c *callWriter) shape {
 	return either(w.anyCall(), literals(w.endTexts()),
-		c.s.another(each(w.list, func(t chat.Tool) string { return t.Name })))
+		c.s.another(lists.Map(w.list, func(t chat.Tool) string { return t.Name })))
 }
 
 // prose returns the bytes with which text can go on after a call, so that it is text for the parser

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/peg"
 )
 
@@ -129,8 +130,8 @@ func (w *routeWriter) routeText(k int) peg.Pattern {
 		return peg.Seq{peg.Space{}, w.jsonText(), peg.Space{}, w.behind(behindAnswer)}
 	}
 	var heads []string
-	for _, text := range either(each(w.f.Routes,
-		func(r format.Route) shape { return row(each(r.Head, partShape)...) })...).all(nil) {
+	for _, text := range either(lists.Map(w.f.Routes,
+		func(r format.Route) shape { return row(lists.Map(r.Head, partShape)...) })...).all(nil) {
 		if distinctive(text) { // text that belongs into a head is not shown
 			heads = append(heads, text)
 		}

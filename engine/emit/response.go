@@ -8,6 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/internal/bailout"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -450,10 +451,7 @@ func (r *response) entry(b *format.Body) string {
 		case format.SlotType:
 			// The word is not needed: transformers casts values by the schema, and text without one
 			// stays text.
-			var words []string
-			for _, t := range p.Types {
-				words = append(words, quote(t.Word))
-			}
+			words := lists.Map(p.Types, func(t format.TypeName) string { return quote(t.Word) })
 			text += `(?:` + strings.Join(words, "|") + `)`
 		case format.SlotValue:
 			valued = true

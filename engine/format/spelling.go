@@ -1,5 +1,7 @@
 package format
 
+import "github.com/goassay/assay/engine/lists"
+
 // Spelling returns the part of a format that describes how reasoning, content and calls are
 // spelled. It is the format without
 //
@@ -17,8 +19,8 @@ func (f Format) Spelling() Format {
 	f.Header, f.End = "", nil
 	f.Reasoning.Pair, f.Reasoning.Empty = f.Reasoning.Pair.bare(), ""
 	f.Content.Pair = f.Content.Pair.bare()
-	f.Calls = mapped(f.Calls, Calls.spelling)
-	f.Routes = mapped(f.Routes, Route.spelling)
+	f.Calls = lists.Map(f.Calls, Calls.spelling)
+	f.Routes = lists.Map(f.Routes, Route.spelling)
 	return f
 }
 
@@ -33,7 +35,7 @@ func (r Route) spelling() Route {
 	r.Start = r.Start.bare()
 	r.Head = bareParts(r.Head)
 	r.Body = r.Body.spelling()
-	r.Close = mapped(r.Close, Marker.bare)
+	r.Close = lists.Map(r.Close, Marker.bare)
 	return r
 }
 
@@ -54,15 +56,6 @@ func bareParts(parts []Part) []Part {
 		if p.Text = p.Text.bare(); p.Kind != SlotLit || p.Text.Text != "" {
 			out = append(out, p)
 		}
-	}
-	return out
-}
-
-// mapped returns f of each item, nil for none.
-func mapped[T any](items []T, f func(T) T) []T {
-	var out []T
-	for _, item := range items {
-		out = append(out, f(item))
 	}
 	return out
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goassay/assay/engine/lists"
 )
 
 var (
@@ -90,10 +92,7 @@ func (p Part) String() string {
 }
 
 func partsString(parts []Part) string {
-	words := make([]string, len(parts))
-	for i, p := range parts {
-		words[i] = p.String()
-	}
+	words := lists.Map(parts, Part.String)
 	return strings.Join(words, " ")
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/schema"
 )
@@ -266,10 +267,7 @@ func (l *lowering) pattern(n *schema.Node, c coder) Element {
 	case schema.OpRule:
 		return patternRule(l, n, c)
 	}
-	parts := make([]Element, len(n.Subs))
-	for i, sub := range n.Subs {
-		parts[i] = l.pattern(sub, c)
-	}
+	parts := lists.Map(n.Subs, func(sub *schema.Node) Element { return l.pattern(sub, c) })
 	if n.Op == schema.OpAlt {
 		return b.Alt(parts...)
 	}
@@ -324,10 +322,7 @@ func (l *lowering) anyKey(names []string) Element {
 // every place, a character that leads out of the trie and then anything, or an end where no name
 // ends.
 func (l *lowering) otherKey(names []string, c coder) Element {
-	rows := make([][]rune, len(names))
-	for i, name := range names {
-		rows[i] = []rune(validText(name))
-	}
+	rows := lists.Map(names, func(name string) []rune { return []rune(validText(name)) })
 	slices.SortFunc(rows, slices.Compare)
 	return l.outside(rows, 0, c)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/schema"
 )
@@ -155,10 +156,9 @@ func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 			func(alt *schema.Schema) bool { return alt.IsFree(schema.String) }) {
 			return l.bareText(0, Unlimited) // this matches every other value's text as well
 		}
-		choices := make([]Element, len(s.Alts))
-		for i, alt := range s.Alts {
-			choices[i] = l.value(alt, name, bare)
-		}
+		choices := lists.Map(s.Alts, func(alt *schema.Schema) Element {
+			return l.value(alt, name, bare)
+		})
 		return b.Alt(choices...)
 	}
 	if s.Enum != nil {
@@ -369,10 +369,7 @@ func (l *lowering) object(s *schema.Schema, name string) Element {
 		additional = schema.Any()
 	}
 	if additional != nil && !additional.IsNever() {
-		names := make([]string, len(s.Properties))
-		for i, p := range s.Properties {
-			names[i] = p.Name
-		}
+		names := lists.Map(s.Properties, func(p schema.Property) string { return p.Name })
 		value := l.anyValue()
 		if !additional.IsAny() {
 			value = l.value(additional, sub(name, "other"), false)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -176,10 +177,7 @@ func collect(nodes []*node) (cores []*node, groups [][]*node) {
 // union makes the alternatives: each has one node of every group, and the keywords beside the
 // groups.
 func (n *normalizer) union(s *Schema, cores []*node, groups [][]*node, depth int) {
-	var base []*node
-	for _, core := range cores {
-		base = append(base, n.bare(core))
-	}
+	base := lists.Map(cores, n.bare)
 	choices := [][]*node{base}
 	for _, group := range groups {
 		var next [][]*node

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/internal/bailout"
+	"github.com/goassay/assay/engine/lists"
 )
 
 // Op is the operation of a pattern's node.
@@ -147,10 +148,7 @@ func (p *patternParser) parse() (root *Node, err error) {
 	if p.pos < len(p.text) {
 		p.fail(p.pos, "a ) without its (")
 	}
-	var alts []*Node
-	for _, b := range branches {
-		alts = append(alts, b.whole())
-	}
+	alts := lists.Map(branches, branch.whole)
 	return alt(alts), nil
 }
 
@@ -308,10 +306,7 @@ func (p *patternParser) atom() (*Node, []branch) {
 		}
 		p.pos++
 		p.depth--
-		var alts []*Node
-		for _, b := range group {
-			alts = append(alts, b.node)
-		}
+		alts := lists.Map(group, func(b branch) *Node { return b.node })
 		return alt(alts), group
 	case '[':
 		return &Node{Op: OpClass, Ranges: p.class(start)}, nil

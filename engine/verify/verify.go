@@ -47,6 +47,7 @@ import (
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/internal/analysis"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/spell"
@@ -147,12 +148,9 @@ func (s Shape) bad() bool { return s.Verdict == Failed || s.Verdict == Unjudged 
 // as of the others.
 func (r *Report) Proven(calls bool) error {
 	for _, tools := range []bool{false, true} {
-		var about []Shape
-		for _, s := range r.Shapes {
-			if s.Tools == tools && (calls || !tools) {
-				about = append(about, s)
-			}
-		}
+		about := lists.Filter(r.Shapes, func(s Shape) bool {
+			return s.Tools == tools && (calls || !tools)
+		})
 		failed := slices.DeleteFunc(slices.Clone(about), func(s Shape) bool { return !s.bad() })
 		proven := func(s Shape) bool { return s.Verdict == Verified || s.Verdict == Ambiguous }
 		switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -392,11 +393,7 @@ func (f *followed) anything(path string) []value {
 
 // given returns the literals of the slice as values.
 func (s *slice) given() []value {
-	all := make([]value, len(s.values))
-	for i, v := range s.values {
-		all[i] = value{Value: v}
-	}
-	return all
+	return lists.Map(s.values, func(v ordered.Value) value { return value{Value: v} })
 }
 
 // maxLent bounds how many values of its neighbours a path is given.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/words"
 )
@@ -153,19 +154,15 @@ func edges(seed uint64, avoid ...string) []edge {
 		object(properties(false, object(kind("string")))...),
 		object(kind("string", "null")), object(kind("string")).With("format", text("date"))}
 	with := func(more ...ordered.Member) []ordered.Value {
-		all := make([]ordered.Value, len(plain))
-		for i, p := range plain {
-			all[i] = ordered.ObjectOf(slices.Concat(p.Members(), more)...)
-		}
-		return all
+		return lists.Map(plain, func(p ordered.Value) ordered.Value {
+			return ordered.ObjectOf(slices.Concat(p.Members(), more)...)
+		})
 	}
 	lists := func(more ...ordered.Member) []ordered.Value {
-		var all []ordered.Value
-		for _, p := range plain {
-			all = append(all, ordered.ObjectOf(append([]ordered.Member{kind("array"),
-				ordered.MemberOf("items", p)}, more...)...))
-		}
-		return all
+		return lists.Map(plain, func(p ordered.Value) ordered.Value {
+			return ordered.ObjectOf(append([]ordered.Member{kind("array"),
+				ordered.MemberOf("items", p)}, more...)...)
+		})
 	}
 	var defaults, unions []ordered.Value
 	for _, v := range []ordered.Value{text(d.Word()), ordered.Int(3), ordered.Boolean(false), {},

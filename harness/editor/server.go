@@ -18,6 +18,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja/flow"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/config"
@@ -319,10 +320,9 @@ func (s *server) watch() {
 		return
 	}
 	type object = map[string]any
-	var watchers []object
-	for _, name := range []string{config.FileName, config.Pyproject} {
-		watchers = append(watchers, object{"globPattern": "**/" + name})
-	}
+	watchers := lists.Map([]string{config.FileName, config.Pyproject}, func(name string) object {
+		return object{"globPattern": "**/" + name}
+	})
 	s.run(func() {
 		s.conn.Call(s.ctx, "client/registerCapability", object{"registrations": []object{{
 			"id": "settings", "method": "workspace/didChangeWatchedFiles",
@@ -469,10 +469,7 @@ func (l *look) open(ctx context.Context) *finding {
 		return &finding{from: wrong.Off, to: extent(l.text.string, min(wrong.Off,
 			len(l.text.string))), res: rule.Result{Status: rule.Failed, Text: wrong.Msg}}
 	}
-	sources := make([]subject.Source, len(parts))
-	for i, p := range parts {
-		sources[i] = p.src
-	}
+	sources := lists.Map(parts, func(p part) subject.Source { return p.src })
 	for i, src := range subject.With(ctx, sources, engine.Options{Limits: l.limits}) {
 		l.parts = append(l.parts, part{src, parts[i].at})
 		if m, err := flow.Parse(src.Places()); err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/internal/observe"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
@@ -559,10 +560,7 @@ func (a *argumentsPass) types(c *format.Calls) {
 		return
 	}
 	head := snapEnd(source.CommonPrefix(leads...), leads...)
-	var rests []string
-	for _, l := range leads {
-		rests = append(rests, l[len(head):])
-	}
+	rests := lists.Map(leads, func(l string) string { return l[len(head):] })
 	foot := snapStart(source.CommonSuffix(rests...), rests...)
 	slot := format.Part{Kind: format.SlotType}
 	for i, r := range rests {

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"github.com/goassay/assay/engine/internal/observe"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/source"
 	"slices"
 	"strings"
@@ -120,10 +121,7 @@ func (a *headerPass) withTools() {
 func (a *headerPass) findHeader() {
 	base := a.observe(observe.Probe{Plain: true, Tools: a.tooled})
 	asked := a.prompts()
-	var heads []string
-	for _, t := range a.answers() {
-		heads = append(heads, observe.FirstLiteral(t.tail))
-	}
+	heads := lists.Map(a.answers(), func(t *turn) string { return observe.FirstLiteral(t.tail) })
 	if base.Err != nil || len(asked) == 0 {
 		shared := snapEnd(source.CommonPrefix(heads...), heads...)
 		a.setHeader(shared, shared, nil)
@@ -315,11 +313,7 @@ func (a *headerPass) alignHeader(heads []string, before string, prompts []string
 func (a *headerPass) alignLoosely(heads []string, before string,
 	prompts []string) (header, end string) {
 	bare := func(texts []string) []string {
-		out := make([]string, len(texts))
-		for i, s := range texts {
-			out[i] = squeeze(s)
-		}
-		return out
+		return lists.Map(texts, squeeze)
 	}
 	header, end = a.alignHeader(bare(heads), squeeze(before), bare(prompts),
 		func(h string) string { return h })

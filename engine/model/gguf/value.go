@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -57,10 +58,7 @@ func Text(s string) Value { return Value{typ: String, text: s} }
 
 // Texts returns an array of texts as a value.
 func Texts(items ...string) Value {
-	values := make([]Value, len(items))
-	for i, s := range items {
-		values[i] = Text(s)
-	}
+	values := lists.Map(items, Text)
 	v, err := ArrayOf(String, values...)
 	if err != nil {
 		panic(err) // not reached: the items have the type

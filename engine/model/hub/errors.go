@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -39,13 +40,7 @@ func (e *Error) Error() string { return e.What + ": " + e.Msg }
 
 // Unwrap returns kind and cause.
 func (e *Error) Unwrap() []error {
-	var all []error
-	for _, err := range []error{e.Kind, e.Err} {
-		if err != nil {
-			all = append(all, err)
-		}
-	}
-	return all
+	return lists.Filter([]error{e.Kind, e.Err}, func(err error) bool { return err != nil })
 }
 
 // failf makes an error. Whatever a server said may be in it, so the token is taken out.

@@ -58,6 +58,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
@@ -163,10 +164,7 @@ func Read(fsys fs.FS, o Options) (*Folder, error) {
 		return nil, err
 	}
 	r := &reader{fsys: fsys, Folder: newFolder()}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
+	names := lists.Map(entries, fs.DirEntry.Name)
 	slices.Sort(names)
 	r.jinja(names)
 	r.processor(names)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -324,13 +325,9 @@ func enter(d *json.Decoder, key any) bool {
 
 // modelFiles returns the model files among names, of a split model only the first part.
 func modelFiles(names []string) []string {
-	var files []string
-	for _, name := range names {
-		if strings.HasSuffix(strings.ToLower(name), ".gguf") && !laterPart(name) {
-			files = append(files, name)
-		}
-	}
-	return files
+	return lists.Filter(names, func(name string) bool {
+		return strings.HasSuffix(strings.ToLower(name), ".gguf") && !laterPart(name)
+	})
 }
 
 // laterPart reports whether a name is that of a part of a split model other than the first.

@@ -29,6 +29,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/config/document"
 	"github.com/goassay/assay/harness/check/rule"
@@ -70,10 +71,7 @@ func Parse(src *source.Source, rules []rule.Rule) (*Baseline, error) {
 		for _, of := range file.Value.Keys {
 			r, ok := book.Lookup(of.Name)
 			if !ok {
-				var ids []string
-				for _, r := range rules {
-					ids = append(ids, r.ID)
-				}
+				ids := lists.Map(rules, func(r rule.Rule) string { return r.ID })
 				return nil, source.Errorf(src, of.Off, "there is no rule %q%s", of.Name,
 					spelling.Meant(of.Name, ids))
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/config/document"
 	"github.com/goassay/assay/harness/check/rule"
@@ -132,20 +133,12 @@ var settings = []setting{
 
 // texts are the strings of a list.
 func texts(list *document.Value) []string {
-	all := make([]string, len(list.Items))
-	for i, item := range list.Items {
-		all[i] = item.Text
-	}
-	return all
+	return lists.Map(list.Items, func(item *document.Value) string { return item.Text })
 }
 
 // Names returns the names of all settings.
 func Names() []string {
-	names := make([]string, len(settings))
-	for i, s := range settings {
-		names[i] = s.name
-	}
-	return names
+	return lists.Map(settings, func(s setting) string { return s.name })
 }
 
 // Parse reads the text of a settings file; ok is false for a pyproject.toml that says nothing of

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/harness/check/config/document"
 )
 
@@ -25,16 +26,14 @@ func (s *Settings) String() string {
 	}
 	line("select", list(selected))
 	line("ignore", list(s.Ignore))
-	var ignores []string
-	for _, i := range s.PerFileIgnores {
-		ignores = append(ignores, document.Quote(i.Pattern)+" = "+list(i.Rules))
-	}
+	ignores := lists.Map(s.PerFileIgnores, func(i FileIgnores) string {
+		return document.Quote(i.Pattern) + " = " + list(i.Rules)
+	})
 	line("per-file-ignores", table(ignores))
 	line("exclude", list(slices.Concat(s.Exclude, s.excludedHere)))
-	var weights []string
-	for _, id := range slices.Sorted(maps.Keys(s.Severities)) {
-		weights = append(weights, id+" = "+document.Quote(s.Severities[id].String()))
-	}
+	weights := lists.Map(slices.Sorted(maps.Keys(s.Severities)), func(id string) string {
+		return id + " = " + document.Quote(s.Severities[id].String())
+	})
 	line("severities", table(weights))
 	line("engines", list(s.Engines))
 	line("clients", list(s.Clients))
@@ -56,10 +55,7 @@ func (s *Settings) String() string {
 }
 
 func list(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, text := range texts {
-		quoted[i] = document.Quote(text)
-	}
+	quoted := lists.Map(texts, document.Quote)
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/rule"
@@ -21,13 +22,9 @@ import (
 
 // Lacks returns the needles that a prompt does not have.
 func (r Rendering) Lacks(needles ...string) []string {
-	var gone []string
-	for _, needle := range needles {
-		if !strings.Contains(r.Text, needle) {
-			gone = append(gone, needle)
-		}
-	}
-	return gone
+	return lists.Filter(needles, func(needle string) bool {
+		return !strings.Contains(r.Text, needle)
+	})
 }
 
 // Has reports whether a prompt has a text.

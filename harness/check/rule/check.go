@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+
+	"github.com/goassay/assay/engine/lists"
 )
 
 // Lint is the group of the rules that belong to no other one.
@@ -89,13 +91,7 @@ func (r *Runner[S, At]) Findings(id string) []Fault[At] {
 	if i < 0 || r.superseded(id) {
 		return nil
 	}
-	var found []Fault[At]
-	for _, f := range r.look(r.Checks[i]).found {
-		if f.Judged() {
-			found = append(found, f)
-		}
-	}
-	return found
+	return lists.Filter(r.look(r.Checks[i]).found, Fault[At].Judged)
 }
 
 // Reasons are the errors for which checks were run and not judged, in the order of the checks.

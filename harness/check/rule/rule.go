@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/goassay/assay/engine/lists"
 )
 
 // Severity is the weight of a finding.
@@ -228,10 +230,7 @@ func (f *Findings) Unjudged(at Place, why string) {
 
 // String lists the texts of the findings, then why the rule could not be judged.
 func (f *Findings) String() string {
-	var texts []string
-	for _, found := range f.list {
-		texts = append(texts, found.Text)
-	}
+	texts := lists.Map(f.list, func(found Finding) string { return found.Text })
 	for _, reason := range f.unjudged {
 		texts = append(texts, "not judged: "+reason.Text)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -152,11 +153,7 @@ func With(ctx context.Context, sources []Source, o engine.Options) []Source {
 	compile := func(src engine.Source) (*engine.Template, error) {
 		return engine.Compile(ctx, src, o)
 	}
-	limited := make([]Source, len(sources))
-	for i, src := range sources {
-		limited[i] = src.with(compile)
-	}
-	return limited
+	return lists.Map(sources, func(src Source) Source { return src.with(compile) })
 }
 
 // Open reads a template: a Jinja file, "-" for stdin, a tokenizer_config.json by any name, a

@@ -29,6 +29,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 )
@@ -75,11 +76,7 @@ var All = sync.OnceValue(func() []Client {
 
 // Names returns the names of the clients.
 func Names() []string {
-	names := make([]string, len(All()))
-	for i, c := range All() {
-		names[i] = c.Name
-	}
-	return names
+	return lists.Map(All(), func(c Client) string { return c.Name })
 }
 
 // Named returns the client of a name.

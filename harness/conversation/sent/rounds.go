@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -192,10 +193,7 @@ type Request struct {
 // Requests returns the plain requests of this package, those with lists of like items, and one
 // whose call has an argument with members and items.
 func Requests() []Request {
-	var all []Request
-	for _, s := range Plain() {
-		all = append(all, Request{s.Name, s.Plain})
-	}
+	all := lists.Map(Plain(), func(s Spelling) Request { return Request{s.Name, s.Plain} })
 	for _, r := range Repeated() {
 		all = append(all, Request{r.Name, r.Request})
 	}

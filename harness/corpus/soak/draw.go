@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation/standard"
 	"github.com/goassay/assay/harness/corpus/split"
@@ -140,11 +141,7 @@ var plainSchemas = sync.OnceValue(func() []ordered.Value {
 		`{"type": "null"}`, `{"type": ["string", "null"]}`, `{"type": ["integer", "string"]}`, `{"enum": ["a", "ab", "abc", 1, null]}`,
 		`{"type": "string", "minLength": 1, "maxLength": 5}`, `{"type": "string", "pattern": "^[a-z]{1,4}(-[0-9]+)?$"}`,
 		`{"type": "integer", "minimum": -3, "maximum": 120}`, `{"const": "</a>"}`, `{"type": "string", "format": "date"}`, `{"type": "object"}`, `{"type": "array"}`}
-	values := make([]ordered.Value, len(texts))
-	for i, text := range texts {
-		values[i] = ordered.MustParse(text)
-	}
-	return values
+	return lists.Map(texts, ordered.MustParse)
 })
 
 func (d *drawer) schema(depth int) ordered.Value {

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja/edit"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/edit/fix"
@@ -419,10 +420,7 @@ func choose(test, then, other string) string {
 
 // sum returns an expression of the text of several.
 func sum(list []written) string {
-	var texts []string
-	for _, w := range list {
-		texts = append(texts, w.text)
-	}
+	texts := lists.Map(list, func(w written) string { return w.text })
 	if len(texts) == 1 {
 		return texts[0]
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nikolalohinski/gonja/v2/exec"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -144,11 +145,9 @@ func pairsOf(v *exec.Value) []*exec.Pair {
 	case exec.Dict:
 		return slices.Clone(d.Pairs)
 	}
-	var pairs []*exec.Pair
-	for _, key := range v.Val.MapKeys() {
-		pairs = append(pairs,
-			&exec.Pair{Key: exec.ToValue(key), Value: exec.ToValue(v.Val.MapIndex(key))})
-	}
+	pairs := lists.Map(v.Val.MapKeys(), func(key reflect.Value) *exec.Pair {
+		return &exec.Pair{Key: exec.ToValue(key), Value: exec.ToValue(v.Val.MapIndex(key))}
+	})
 	slices.SortFunc(pairs,
 		func(p, q *exec.Pair) int { return strings.Compare(p.Key.String(), q.Key.String()) })
 	return pairs

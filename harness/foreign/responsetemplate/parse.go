@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -41,10 +42,7 @@ func (t *Template) parse(output, prompt string, tools ordered.Value,
 		values := r.values[f.name]
 		switch {
 		case f.join != nil:
-			texts := make([]string, len(values))
-			for i, v := range values {
-				texts[i] = v.Text()
-			}
+			texts := lists.Map(values, ordered.Value.Text)
 			put(f.name, ordered.Str(strings.Join(texts, *f.join)))
 		case f.repeats:
 			put(f.name, ordered.ArrayOf(values...))

@@ -17,6 +17,7 @@ import (
 	"github.com/goassay/assay/engine/capability"
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/formatjson"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation/standard"
 	"github.com/goassay/assay/harness/foreign/responsetemplate"
@@ -58,11 +59,7 @@ var All = []Target{
 
 // Names returns the names of all targets.
 func Names() []string {
-	names := make([]string, len(All))
-	for i, t := range All {
-		names[i] = t.Name
-	}
-	return names
+	return lists.Map(All, func(t Target) string { return t.Name })
 }
 
 // Format is the format of a template as JSON. The prefill of an ordinary request comes first.

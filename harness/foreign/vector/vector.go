@@ -75,6 +75,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/batch"
@@ -324,9 +325,5 @@ func (v *Verifier) check(ctx context.Context, vec *Vector) (err error) {
 
 // stringsOf reads an array of strings.
 func stringsOf(v ordered.Value) []string {
-	texts := make([]string, len(v.Items()))
-	for i, item := range v.Items() {
-		texts[i] = item.Text()
-	}
-	return texts
+	return lists.Map(v.Items(), ordered.Value.Text)
 }

@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 )
 
 // Node is a part of a railroad diagram.
@@ -40,10 +41,7 @@ func solid(items []Node) []Node {
 func Diagram(f format.Format) Node {
 	var items []Node
 	if len(f.Routes) > 0 {
-		var routes []Node
-		for _, r := range f.Routes {
-			routes = append(routes, route(r))
-		}
+		routes := lists.Map(f.Routes, route)
 		items = append(items, Node{Kind: "repeat", Items: []Node{{Kind: "choice", Items: routes}}})
 		return end(f, items)
 	}
@@ -59,10 +57,7 @@ func Diagram(f format.Format) Node {
 		content = between(f.Content.Pair, content)
 	}
 	items = append(items, Node{Kind: "optional", Items: []Node{content}})
-	var spellings []Node
-	for _, c := range f.Calls {
-		spellings = append(spellings, calls(c))
-	}
+	spellings := lists.Map(f.Calls, calls)
 	switch {
 	case len(spellings) == 1:
 		items = append(items, optional(spellings[0]))

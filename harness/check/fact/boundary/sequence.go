@@ -21,6 +21,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -29,10 +30,7 @@ import (
 
 // UsualSpace is the white space that stands in most places between a closer and an opener.
 func (s *Sequence) UsualSpace() string {
-	var all []string
-	for _, t := range s.Spaces() {
-		all = append(all, t.Space)
-	}
+	all := lists.Map(s.Spaces(), func(t spaced) string { return t.Space })
 	return mostly(all, "")
 }
 
@@ -237,13 +235,9 @@ func (s *Sequence) paired(body string) bool {
 
 // Unclosed returns the turns that are still open when the next one begins.
 func (s *Sequence) Unclosed() []Turn {
-	var all []Turn
-	for _, t := range s.turns {
-		if t.opened && !t.closed && !t.last && !t.bos() {
-			all = append(all, t)
-		}
-	}
-	return all
+	return lists.Filter(s.turns, func(t Turn) bool {
+		return t.opened && !t.closed && !t.last && !t.bos()
+	})
 }
 
 // bos reports whether a turn is just the first token of a prompt, which may be the opener.

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
@@ -317,12 +318,7 @@ func explained(features []feature, in set, n int) []string {
 // CheckHangs reports the lines that stand in some prompts for no reason.
 func CheckHangs(s *probe.Subject, find probe.Finder) {
 	h := All.Of(s)
-	var found []Line
-	for _, l := range h.lines {
-		if l.reason == nil {
-			found = append(found, l)
-		}
-	}
+	found := lists.Filter(h.lines, func(l Line) bool { return l.reason == nil })
 	if len(found) > 0 {
 		l := found[0]
 		with, without := h.twins(l)

@@ -21,6 +21,7 @@ import (
 	"unicode"
 
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/markup"
@@ -278,12 +279,9 @@ func Attribute(t *chattemplate.Template) (Misattribution, bool) {
 // attributed looks at the names and ids between the two results: the nearest one before the second
 // must be its own. Before the first one may stand what the template writes after a call.
 func attributed(request ordered.Value, prompt string) (Misattribution, bool) {
-	var results []ordered.Value
-	for _, m := range request.At("messages").Items() {
-		if m.At("role").Text() == "tool" {
-			results = append(results, m)
-		}
-	}
+	results := lists.Filter(request.At("messages").Items(), func(m ordered.Value) bool {
+		return m.At("role").Text() == "tool"
+	})
 	first, second := results[0].At("content").Text(), results[1].At("content").Text()
 	from, ok := find(prompt, 0, first)
 	at, also := find(prompt, from, second)
