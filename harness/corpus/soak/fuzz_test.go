@@ -35,7 +35,7 @@ type family struct {
 	cases      []families.Case
 }
 
-func loadFamilies(f *testing.F) []family {
+func loadFamilies(f testing.TB) []family {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		f.Fatal(err)
@@ -330,7 +330,7 @@ func FuzzBytes(f *testing.F) {
 
 // loadVariants returns the corpus's own templates, and the vendors' where there are any, with the
 // cases of their families.
-func loadVariants(f *testing.F) []variant {
+func loadVariants(f testing.TB) []variant {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		f.Fatal(err)
