@@ -14,6 +14,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -112,14 +113,15 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 	}
 	src = src.Limited(ctx, l)
 	found := map[string]bool{}
-	has := func(id string) bool {
+	has := func(id string) bool { // prompts may be the same for another reason than the fault
 		if _, asked := found[id]; !asked {
-			found[id] = finds(src, id)
+			found[id] = check.Finds(src, id)
 		}
 		return found[id]
 	}
-	var all, nearest []Match
-	most := 0
+	var all []Match
+	var relatives []*advisory.Record // that somebody mended
+	shared := map[*advisory.Record]int{}
 	for _, r := range b.Records {
 		if f := r.Template.Fixed; f != nil && f.Canonical == digests.Canonical {
 			continue
@@ -129,26 +131,23 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 			if has(r.Template.Rule) {
 				all = append(all, Match{r, ByBehaviour})
 			}
-		case r.Template.Fixed != nil && n > most && all == nil && has(r.Template.Rule):
-			nearest, most = []Match{{r, ByRelation}}, n
+		case r.Template.Fixed != nil && n > 0:
+			relatives = append(relatives, r)
+			shared[r] = n
 		}
 	}
-	if all == nil {
-		all = nearest
+	slices.SortStableFunc(relatives, func(a, b *advisory.Record) int {
+		return cmp.Compare(shared[b], shared[a])
+	})
+	if nearest := slices.IndexFunc(relatives, func(r *advisory.Record) bool {
+		return all == nil && has(r.Template.Rule)
+	}); nearest >= 0 {
+		all = []Match{{relatives[nearest], ByRelation}}
 	}
 	if err := renders.Exhausted(); err != nil {
 		return nil, err
 	}
 	return distinct(all), nil
-}
-
-// finds reports whether a rule finds its fault in a template. The prompts of a few witnesses may be
-// the same for another reason than the fault; those of all requests of a rule are not.
-func finds(src subject.Source, id string) bool {
-	results := check.Template(src, check.Options{Only: []string{id}})
-	return slices.ContainsFunc(results, func(r rule.Result) bool {
-		return r.Rule == id && (r.Status == rule.Found || r.Status == rule.Failed)
-	})
 }
 
 // distinct leaves out records that say the same: of a fault that several texts of a family share,
