@@ -90,17 +90,13 @@ func Template(src subject.Source, o Options) []rule.Result {
 	})
 }
 
-// Finds reports whether a rule finds its fault in a template. It costs a look by that rule alone,
-// and one by all, as [Template] takes it, where an error keeps the rule from judging.
+// Finds reports whether a rule finds its fault in a template, by that rule alone: what hides a part
+// of the template is seen where it keeps this rule from judging.
 func Finds(src subject.Source, id string) bool {
-	o := Options{Only: []string{id}}
-	found := func(results []rule.Result) bool {
-		return slices.ContainsFunc(results, func(r rule.Result) bool {
-			return r.Rule == id && r.IsFinding()
-		})
-	}
-	s := newSubject(src, o)
-	return found(look(s)) || end(s, nil) != nil && found(Template(src, o))
+	s := newSubject(src, Options{Only: []string{id}})
+	return slices.ContainsFunc(behind(s, look(s)), func(r rule.Result) bool {
+		return r.Rule == id && r.IsFinding()
+	})
 }
 
 // look runs all rules on a template as it is.
