@@ -43,3 +43,12 @@ func Article(name string) string {
 	}
 	return "a " + name
 }
+
+// Message names a message that Told has told of: "user with an image".
+func Message(told string) string {
+	role, with, apart := strings.Cut(told, " with")
+	if role = Article(role + " message"); apart {
+		role += " with" + with
+	}
+	return role
+}

@@ -16,8 +16,7 @@ var CallsJoined = &probe.Rule{
 		ID: "A086", Name: "calls-joined", Severity: rule.Warning, Harm: rule.Glued,
 		Short:  "The tool calls of a message are joined wrongly.",
 		Damage: "The array of calls is not valid JSON, or the second call differs from the third.",
-		Fix: "Write the separator before every call but the first: `{% if not loop.first %}, {% " +
-			"endif %}`.",
+		Fix:    "Write the separator before all calls but the first: `{% if not loop.first %}`.",
 	},
 	Supersedes: []string{"A180"},
 	Find:       checkJoined,

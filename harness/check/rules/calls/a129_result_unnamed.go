@@ -18,8 +18,7 @@ var ResultUnnamed = &probe.Rule{
 		Short: "A tool message without a name is refused, or gets an id or another word for it.",
 		Damage: "Clients send the tool_call_id alone, as OpenAI's API has it: the model reads " +
 			"the result of a function that does not exist.",
-		Fix: "Look the name up among the tool_calls before: that of the call whose id is the " +
-			"tool_call_id.",
+		Fix: "Look the name up: it is in the call before whose id is the tool_call_id.",
 	},
 	Find: probe.IfReplays(checkResultNamed),
 }

@@ -17,8 +17,7 @@ var PromptForbidsCalls = &probe.Rule{
 		ID: "A145", Name: "prompt-forbids-calls", Severity: rule.Error, Harm: rule.Misread,
 		Short:  "With tools, the generation prompt ends in text that no tool call can follow.",
 		Damage: "The model writes text where it would have called a tool.",
-		Fix: "End the generation prompt before the text that begins only messages without " +
-			"tool_calls.",
+		Fix:    "End the generation prompt before text that no message with tool_calls begins with.",
 	},
 	Find: checkCallsBegin,
 }

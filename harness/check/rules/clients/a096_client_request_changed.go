@@ -19,9 +19,8 @@ import (
 var ClientRequestChanged = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A096", Name: "client-request-changed", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "A request that a client sends (--client) is refused, loses a part or is changed.",
-		Damage: "The client must send something else to this model, or the model does not see " +
-			"the message.",
+		Short:  "A request that a client sends (--client) is refused, loses a part or is changed.",
+		Damage: "The client must send something else, or the model does not see the message.",
 		Fix: "The finding names the message, and a form of it that is rendered; render the " +
 			"message where it stands.",
 	},

@@ -27,8 +27,7 @@ var TextAtACount = &probe.Rule{
 			"text, a name or an id.",
 		Damage: "Whoever tests with short conversations does not see what the model is told " +
 			"later; a stranger's template can hide instructions so.",
-		Fix: "Write the same text whatever the number of messages, calls and tools, their texts " +
-			"and the date.",
+		Fix: "Write the same text whatever the number of messages, the texts and the date.",
 	},
 	Unsuppressible: true,
 	Sized:          true,

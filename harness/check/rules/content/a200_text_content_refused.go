@@ -14,8 +14,7 @@ var TextContentRefused = &probe.Rule{
 			"content parts alone.",
 		Damage: "Most clients send strings. An engine that does not turn them into parts fails " +
 			"on every request, or gives the model an empty message.",
-		Fix: "Test `{% if message.content is string %}`: write the string there, and the parts " +
-			"otherwise.",
+		Fix: "Write the string `{% if message.content is string %}`, and otherwise the parts.",
 	},
 	Find: checkTextRefused,
 }

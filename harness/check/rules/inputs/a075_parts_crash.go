@@ -10,10 +10,9 @@ import (
 var PartsCrash = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A075", Name: "parts-crash", Severity: rule.Warning, Harm: rule.Crashed,
-		Short: "Content parts end in an error in messages of one role, and not in others.",
-		Damage: "Clients that send all content as parts get an error as soon as a message has " +
-			"that role.",
-		Fix: "Write the content of every role with the same macro.",
+		Short:  "Content parts end in an error in messages of one role, and not in others.",
+		Damage: "Clients that send all content as parts get an error with such a message.",
+		Fix:    "Write the content of every role with the same macro.",
 	},
 	Find: checkPartsCrash,
 }

@@ -15,10 +15,9 @@ import (
 var StartMoved = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A125", Name: "start-moved", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "Prompts with tools do not begin with the text that all other prompts begin with.",
-		Damage: "The tools stand before the first token of every conversation that the model was " +
-			"trained on.",
-		Fix: "Write the start of the prompt before the tools.",
+		Short:  "Prompts with tools do not begin with the text that all other prompts begin with.",
+		Damage: "The tools stand before the token with which all training conversations begin.",
+		Fix:    "Write the start of the prompt before the tools.",
 	},
 	Find: checkStart,
 }

@@ -11,8 +11,7 @@ import (
 var HeaderMerges = &Rule{
 	Rule: rule.Rule{
 		ID: "A105", Name: "header-merges", Severity: rule.Note, Harm: rule.Misread,
-		Short: "The assistant's header ends in text that the tokeniser may merge with the first " +
-			"word after it.",
+		Short: "The assistant's header ends in text that may merge with the first word after it.",
 		Damage: "In training an assistant message begins with a merged token, which cannot " +
 			"follow the header of a prompt.",
 		Fix: "End the header with a special token or a line feed.",

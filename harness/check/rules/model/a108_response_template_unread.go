@@ -14,9 +14,8 @@ import (
 var ResponseTemplateUnread = &Rule{
 	Rule: rule.Rule{
 		ID: "A108", Name: "response-template-unread", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The response_template in tokenizer_config.json cannot be read.",
-		Damage: "transformers fails on every output, or another reader understands a pattern in " +
-			"it differently.",
+		Short:  "The response_template in tokenizer_config.json cannot be read.",
+		Damage: "transformers fails on every output, or a reader misunderstands a pattern.",
 		Fix: "The message names the member. `assay emit response-template --into " +
 			"tokenizer_config.json` writes one that can be read.",
 	},

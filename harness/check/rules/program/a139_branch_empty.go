@@ -11,8 +11,7 @@ var BranchEmpty = &probe.Rule{
 		ID: "A139", Name: "branch-empty", Severity: rule.Note, Harm: rule.Style,
 		Short:  "A condition or a loop has nothing in it.",
 		Damage: "The text or the statement that belongs there is missing, and nobody is told.",
-		Fix: "Write it, or turn the condition around. A comment in the branch says that nothing " +
-			"is meant.",
+		Fix:    "Write it, or turn the condition around. A comment says that nothing is meant.",
 	},
 	Static: true,
 	Find:   checkEmptied,

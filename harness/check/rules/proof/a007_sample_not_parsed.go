@@ -19,10 +19,9 @@ import (
 var SampleNotParsed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A007", Name: "sample-not-parsed", Severity: rule.Error, Harm: rule.Misread,
-		Short: "A tool call that the grammar allows is not parsed as a tool call.",
-		Damage: "The server holds the model to the grammar, and the client still gets the call " +
-			"as content.",
-		Fix: "This is a bug of Assay's parser: please report it with the template.",
+		Short:  "A tool call that the grammar allows is not parsed as a tool call.",
+		Damage: "The server holds the model to the grammar, and the client gets a call as content.",
+		Fix:    "This is a bug of Assay's parser: please report it with the template.",
 	},
 	Group: probe.GroupGrammar,
 	Find:  checkSamples,

@@ -2,6 +2,8 @@ package reasoning
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/goassay/assay/harness/check/fact/contrast"
 	"github.com/goassay/assay/harness/check/probe"
@@ -49,6 +51,14 @@ func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 			kept.Stage)
 	case null(lost) && !null(kept):
 		happens = fmt.Sprintf("the reasoning of %s is dropped where its content is null", lost.Stage)
+	default:
+		alone := slices.DeleteFunc(strings.Split(lost.Name(), ", "), func(m string) bool {
+			return slices.Contains(strings.Split(kept.Name(), ", "), m)
+		})
+		if len(alone) == 1 {
+			happens = fmt.Sprintf("the reasoning of %s is dropped where the request has %s",
+				lost.Stage, probe.Message(alone[0]))
+		}
 	}
 	find(lost.In.Lost(path, lost.Text).Bare(), "%s\ndropped: in message %d of: %s\n"+
 		"kept: in message %d of: %s", happens, lost.Message+1, told(lost), kept.Message+1,

@@ -19,8 +19,7 @@ var RoundsDiffer = &probe.Rule{
 			"differently from the first.",
 		Damage: "A flag of the first round is never set back: from the second on tool calls lack " +
 			"their opening marker, or user messages their header.",
-		Fix: "Set the state back where a round ends, or decide by the messages next to the one " +
-			"being written.",
+		Fix: "Set the state back where a round ends, or decide by the messages next to it.",
 	},
 	Find: checkRoundsDiffer,
 }

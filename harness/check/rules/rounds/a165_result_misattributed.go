@@ -11,8 +11,7 @@ import (
 var ResultMisattributed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A165", Name: "result-misattributed", Severity: rule.Error, Harm: rule.Misread,
-		Short: "Of two tool messages the second is written under the name or id of the other " +
-			"tool call.",
+		Short:  "The second of two tool messages is written under the other call's name or id.",
 		Damage: "With parallel calls the model takes the forecast for the timetable.",
 		Fix:    "Look the call up by the tool_call_id of the tool message, and write its name.",
 	},

@@ -1,8 +1,6 @@
 package turns
 
 import (
-	"strings"
-
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -78,10 +76,5 @@ func speaker(s *probe.Subject, t *prompts.Prompt, off int) string {
 			last = i
 		}
 	}
-	in := chattemplate.Input{Messages: t.In.Messages[last : last+1]}
-	role, with, apart := strings.Cut(s.Told(in), " with")
-	if role = probe.Article(role + " message"); apart {
-		role += " with" + with
-	}
-	return role
+	return probe.Message(s.Told(chattemplate.Input{Messages: t.In.Messages[last : last+1]}))
 }

@@ -15,10 +15,9 @@ import (
 var ValuesAsPython = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A128", Name: "values-as-python", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "Arguments between tags that are not strings are written as Python values.",
-		Damage: "The model writes True and None, and objects in single quotes, where a parser " +
-			"expects JSON.",
-		Fix: "Write everything but strings with `tojson`, if the model was trained so.",
+		Short:  "Arguments between tags that are not strings are written as Python values.",
+		Damage: "The model writes True, None and single quotes where a parser expects JSON.",
+		Fix:    "Write everything but strings with `tojson`, if the model was trained so.",
 	},
 	Find: checkTaggedPython,
 }
