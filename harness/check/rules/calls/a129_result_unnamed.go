@@ -15,7 +15,7 @@ import (
 var ResultUnnamed = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A129", Name: "result-unnamed", Severity: rule.Error, Harm: rule.Refused,
-		Short: "A tool message without a name is refused, or gets an id or another word for it.",
+		Short: "A tool message without a name is refused, or shows an id or a word as its name.",
 		Damage: "Clients send the tool_call_id alone, as OpenAI's API has it: the model reads " +
 			"the result of a function that does not exist.",
 		Fix: "Look the name up: it is in the call before whose id is the tool_call_id.",

@@ -22,8 +22,8 @@ import (
 var ThresholdNotExercised = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A141", Name: "threshold-not-exercised", Severity: rule.Warning, Harm: rule.Style,
-		Short: "No request that was tried, however long, changed a condition on a number, or " +
-			"made the template write one of its texts.",
+		Short: "No request that was tried decides a condition on a number both ways, or brings " +
+			"one of the template's texts.",
 		Damage: "Nobody has seen the prompt beyond the threshold, or with that text.",
 		Fix: "Read the lines that the condition guards, and try a request of that size. `assay " +
 			"coverage` shows what reaches them.",

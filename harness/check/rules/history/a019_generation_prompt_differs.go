@@ -20,8 +20,8 @@ import (
 var GenerationPromptDiffers = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A019", Name: "generation-prompt-differs", Severity: rule.Warning, Harm: rule.Misread,
-		Short: "The generation prompt differs from the text with which an assistant message " +
-			"begins in the history.",
+		Short: "The generation prompt is not the text that assistant messages in the history " +
+			"begin with.",
 		Damage: "The next prompt does not start with this one, so the server cannot reuse it.",
 		Fix:    "Begin assistant messages in the history with the text of the generation prompt.",
 	},

@@ -13,7 +13,7 @@ import (
 var MarkerInPieces = &Rule{
 	Rule: rule.Rule{
 		ID: "A104", Name: "marker-in-pieces", Severity: rule.Warning, Harm: rule.Misread,
-		Short:  "A marker is split into several tokens, and a special token is spelt almost so.",
+		Short:  "A marker is split into several tokens; a special token is spelt almost like it.",
 		Damage: "The model was trained with the special token and reads the marker as plain text.",
 		Fix:    "Spell the marker as the tokeniser does.",
 	},

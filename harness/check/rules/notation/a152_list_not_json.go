@@ -12,8 +12,9 @@ import (
 var ListNotJSON = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A152", Name: "list-not-json", Severity: rule.Warning, Harm: rule.Glued,
-		Short:  "A tool's description or result that looks like JSON is not valid JSON.",
-		Damage: "The model cannot tell where a value ends, and may write its tool calls so.",
+		Short: "A tool's description or result that looks like JSON is not valid JSON.",
+		Damage: "The model cannot tell where a value ends, and may write such JSON in its tool " +
+			"calls.",
 		Fix: "Write a string with `tojson`, which adds the quotes; on the whole value it cannot " +
 			"leave anything out.",
 	},

@@ -16,8 +16,8 @@ var OperandsConfused = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A201", Name: "operands-confused", Severity: rule.Warning, Harm: rule.Changed,
 		Short: "A condition compares a count from 0 with one from 1, a string with none, or the " +
-			"marker of a beginning with that of an end; or text is joined to the `else` value " +
-			"of a choice alone.",
+			"marker of a beginning with that of an end; or text joined after `else` belongs to " +
+			"that value alone.",
 		Damage: "The last user message is never found, or another is taken for it; a value of a " +
 			"switch has no effect; a heading is missing where the condition holds.",
 		Fix: "Compare `loop.index0` with `loop.index0`, and a string with 'none'; write `(x if y " +

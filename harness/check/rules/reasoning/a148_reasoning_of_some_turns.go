@@ -11,7 +11,7 @@ import (
 var ReasoningOfSomeTurns = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A148", Name: "reasoning-of-some-turns", Severity: rule.Warning, Harm: rule.Lost,
-		Short: "Of assistant messages in one position some keep their reasoning, others lose it.",
+		Short: "Some assistant messages keep their reasoning, and others like them lose it.",
 		Damage: "Models are trained to see all reasoning, or only that since the last user " +
 			"message. Here old reasoning stays in the prompt without a plan, and takes up room.",
 		Fix: "Keep all reasoning, or only that after the last user message. To find this " +
