@@ -219,8 +219,8 @@ func differing(history, shown spelling.Spelling, matched [][2]spelling.Piece) []
 		case h.Quote == 0 && h.After != p.After && i < len(matched)-1 && !p.Spoken &&
 			!worded(i+1):
 			all = append(all, difference{p.At, lineFeed(h.After) + " after " + probe.JSON(p.Text)})
-		case h.Quote == 0 && h.Before != p.Before && i > 0 && h.Side == markup.Closing && !p.Spoken &&
-			!worded(i):
+		case h.Quote == 0 && h.Before != p.Before && i > 0 && h.Side == markup.Closing &&
+			!p.Spoken && !worded(i):
 			all = append(all, difference{p.At,
 				lineFeed(h.Before) + " before " + probe.JSON(p.Text)})
 		}

@@ -168,8 +168,8 @@ func markersTwice(text string) (from, size int) {
 	return 0, 0
 }
 
-// paired reports whether a text is a marker with its closing one at the end: two of them are a list,
-// such as an example of two calls.
+// paired reports whether a text is a marker with its closing one at the end: two of them are a
+// list, such as an example of two calls.
 func paired(text string) bool {
 	all := markup.In(text)
 	last := all[len(all)-1]
