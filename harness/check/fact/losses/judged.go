@@ -21,9 +21,9 @@ func IsTask(prompt, last string) bool {
 }
 
 // Judged tells whether a template gives its model the task to judge what others said, as those of
-// guards do: it writes no calls, and either sentences of its own follow the last message; or it knows
-// no tools, has such sentences where nobody gave instructions, and what the end of the prompt begins
-// an answer with stands before no answer of the history.
+// guards do: it writes no calls, and either sentences of its own follow the last message; or it
+// knows no tools, has such sentences where nobody gave instructions, and what the end of the prompt
+// begins an answer with stands before no answer of the history.
 var Judged = probe.NewFact(func(s *probe.Subject) bool {
 	c := s.Template.Caps()
 	asked, err1 := s.Fitted(sample.Talk(sample.User), false, true)

@@ -53,8 +53,8 @@ func checkChanged(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// separates reports whether all that a leaf lacks is the blank lines that part messages: no text may
-// have them.
+// separates reports whether all that a leaf lacks is the blank lines that part messages: no text
+// may have them.
 func separates(t *prompts.Prompt, l conversation.Leaf) bool {
 	if l.Message < 0 || t.Spans[l.Message].To == 0 {
 		return false

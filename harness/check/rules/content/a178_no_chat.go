@@ -31,9 +31,9 @@ var NoChat = &probe.Rule{
 	Find: checkChat,
 }
 
-// checkChat finds that of users sounds are written and no texts; or that nothing asks the model for an answer, and that a text is written alike
-// whether the model or its user said it; or is refused in the template's words; or that nothing is
-// written but the texts that are to be ranked.
+// checkChat finds that of users sounds are written and no texts; or that nothing asks the model for
+// an answer, and that a text is written alike whether the model or its user said it; or is refused
+// in the template's words; or that nothing is written but the texts that are to be ranked.
 func checkChat(s *probe.Subject, find probe.Finder) {
 	c := s.Template.Caps()
 	user := func(text string) ordered.Value {
