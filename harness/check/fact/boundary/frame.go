@@ -182,7 +182,8 @@ func (f Frame) LeftOpen(gaps []Gap, g Gap) bool {
 func (f Frame) ownOpen(gaps []Gap, g Gap) bool {
 	at := strings.LastIndex(g.Text, f.Header(g))
 	own := strings.TrimSpace(f.Headers[conversation.System])
-	if at < 0 || f.Header(g) == "" || own == "" || g.Before != conversation.None || g.After == conversation.System {
+	if at < 0 || f.Header(g) == "" || own == "" || g.Before != conversation.None ||
+		g.After == conversation.System {
 		return false
 	}
 	open := strings.LastIndex(g.Text[:at], own)

@@ -74,7 +74,7 @@ func checkInverted(s *probe.Subject, find probe.Finder) {
 // The words in the names of switches by which old reasoning is kept, and by which it is dropped.
 var (
 	keeping  = []string{"keep", "preserve", "preserved", "retain", "include"}
-	dropping = []string{"clear", "drop", "truncate", "remove", "strip", "discard", "omit", "exclude"}
+	dropping = []string{"clear", "drop", "truncate", "remove", "strip", "discard", "omit"}
 )
 
 // checkKept asks which value of a switch keeps the reasoning of an earlier message, where the name
@@ -90,7 +90,9 @@ func checkKept(s *probe.Subject, find probe.Finder) {
 		name := v[0].Key
 		words := strings.Split(strings.ToLower(name), "_")
 		named := func(list []string) bool {
-			return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
+			return slices.ContainsFunc(list, func(w string) bool {
+				return slices.Contains(words, w)
+			})
 		}
 		keeps := named(keeping)
 		if keeps == named(dropping) {
