@@ -20,4 +20,4 @@ import (
 var files embed.FS
 
 // FS is the corpus.
-var FS = embedded.New(files)
+var FS = embedded.FS{Stored: &files}

@@ -135,7 +135,7 @@ func Compare(suite, path string, t *engine.Template) []rule.Result {
 			Severity: rule.Error,
 			Place:    rule.Place{File: "golden/" + file, Line: line}, Text: text}
 	}
-	golden, err := embedded.New(files).ReadFile(file)
+	golden, err := (embedded.FS{Stored: &files}).ReadFile(file)
 	if err != nil {
 		return []rule.Result{failed(path, 0, "no golden; `make golden` writes it")}
 	}

@@ -18,15 +18,13 @@ import (
 	"path"
 )
 
-// FS has embedded files.
-type FS struct{ stored fs.FS }
-
-// New returns the files that are stored, or stored compressed.
-func New(stored fs.FS) FS { return FS{stored} }
+// FS has the files that are stored. A variable of a package that has one of a pointer to its own
+// embed.FS is no part of a program that does not use it.
+type FS struct{ Stored fs.FS }
 
 // ReadFile returns the text of a file.
 func (f FS) ReadFile(name string) ([]byte, error) {
-	text, err := fs.ReadFile(f.stored, name)
+	text, err := fs.ReadFile(f.Stored, name)
 	if err != nil || !bytes.HasPrefix(text, []byte("\x1f\x8b")) {
 		return text, err
 	}
@@ -42,7 +40,7 @@ func (f FS) ReadFile(name string) ([]byte, error) {
 
 // Open opens a file, whose text is in memory, or a folder.
 func (f FS) Open(name string) (fs.File, error) {
-	stored, err := f.stored.Open(name)
+	stored, err := f.Stored.Open(name)
 	if err != nil {
 		return nil, err
 	}

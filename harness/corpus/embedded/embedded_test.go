@@ -10,7 +10,9 @@ import (
 	"github.com/goassay/assay/harness/corpus/embedded"
 )
 
-var texts = map[string]string{"a.txt": strings.Repeat("text ", 100), "b/empty": "", "b/c/d.json": "{}"}
+var texts = map[string]string{
+	"a.txt": strings.Repeat("text ", 100), "b/empty": "", "b/c/d.json": "{}",
+}
 
 // TestFS reads files that are stored as they are, and compressed, as any tree of files.
 func TestFS(t *testing.T) {
@@ -23,7 +25,7 @@ func TestFS(t *testing.T) {
 			for name, text := range texts {
 				stored[name] = &fstest.MapFile{Data: store(text)}
 			}
-			files := embedded.New(stored)
+			files := embedded.FS{Stored: stored}
 			if err := fstest.TestFS(files, "a.txt", "b/empty", "b/c/d.json"); err != nil {
 				t.Error(err)
 			}
@@ -39,7 +41,7 @@ func TestFS(t *testing.T) {
 // TestDamaged names the file that cannot be read.
 func TestDamaged(t *testing.T) {
 	text := compressed("text")
-	files := embedded.New(fstest.MapFS{"a": &fstest.MapFile{Data: text[:len(text)-1]}})
+	files := embedded.FS{Stored: fstest.MapFS{"a": &fstest.MapFile{Data: text[:len(text)-1]}}}
 	if _, err := files.Open("a"); err == nil || !strings.Contains(err.Error(), "file a: unexpected EOF") {
 		t.Errorf("a file that is cut: %v", err)
 	}

@@ -23,7 +23,7 @@ import (
 //go:embed page.html published.jsonl
 var stored embed.FS
 
-var files = embedded.New(stored)
+var files = embedded.FS{Stored: &stored}
 
 // PublishedReadings returns the readings that `make engines` wrote last: of the template of each
 // family by each parser of each engine.
