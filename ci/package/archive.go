@@ -52,10 +52,10 @@ func under(folder string, files []file) []file {
 // writeTar writes files as a compressed tar archive of a name.
 func (r *release) writeTar(name string, files []file) error {
 	text, err := tarred(files)
-	if err != nil {
-		return err
+	if err == nil {
+		text, err = gzipped(text)
 	}
-	if text, err = gzipped(text); err != nil {
+	if err != nil {
 		return err
 	}
 	return r.write(name, text)

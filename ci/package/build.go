@@ -68,10 +68,9 @@ const embedding = `{{range .Imports}}{{if eq . "` + ownPath + `/harness/corpus/e
 
 // overlay compresses those files, and returns the path of the list by which go build takes them.
 func (r *release) overlay() (string, error) {
-	work, err := filepath.Abs(r.work)
-	list := filepath.Join(work, "overlay.json")
-	if _, none := os.Stat(list); err != nil || none == nil {
-		return list, err
+	list := filepath.Join(r.work, "overlay.json")
+	if _, err := os.Stat(list); err == nil {
+		return list, nil
 	}
 	cmd := exec.Command("go", "list", "-deps", "-f", embedding, "./cmd/assay")
 	cmd.Dir = r.root
@@ -81,7 +80,7 @@ func (r *release) overlay() (string, error) {
 	}
 	replace := map[string]string{}
 	for i, name := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-		replace[name] = filepath.Join(work, fmt.Sprintf("%d.gz", i))
+		replace[name] = filepath.Join(r.work, fmt.Sprintf("%d.gz", i))
 		text, err := os.ReadFile(name)
 		if err == nil {
 			text, err = gzipped(text)
@@ -99,10 +98,6 @@ func (r *release) overlay() (string, error) {
 
 // compile builds a command, whose variable gets the version.
 func (r *release) compile(path, pkg, variable string, env ...string) error {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
 	return r.goBuild(pkg, append([]string{"CGO_ENABLED=0", "GOFLAGS="}, env...), "-ldflags",
 		"-s -w -X "+variable+"="+r.version, "-o", path)
 }
@@ -133,10 +128,7 @@ func (r *release) library(p platform) ([]byte, error) {
 		fmt.Printf("package: there is no %s, so the wheel has no library\n", compiler)
 		return nil, nil
 	}
-	path, err := filepath.Abs(filepath.Join(r.work, "library-"+p.os+"-"+p.arch, p.libassay()))
-	if err != nil {
-		return nil, err
-	}
+	path := filepath.Join(r.work, "library-"+p.os+"-"+p.arch, p.libassay())
 	env := []string{"CGO_ENABLED=1", "GOFLAGS=", "CC=" + compiler}
 	if err := r.goBuild("./cmd/libassay", env, "-tags=libassay", "-buildmode=c-shared",
 		"-ldflags", "-s -w", "-o", path); err != nil {
@@ -174,16 +166,6 @@ func (r *release) shared() ([]file, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("assay man: %w\n%s", err, bytes.TrimSpace(out))
 	}
-	pages, err := os.ReadDir(man)
-	if err != nil {
-		return nil, err
-	}
-	for _, page := range pages {
-		text, err := os.ReadFile(filepath.Join(man, page.Name()))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, file{"man/" + page.Name(), text, 0o644})
-	}
-	return all, nil
+	pages, err := filesOf(os.DirFS(man), 0o644, "*")
+	return append(all, under("man", pages)...), err
 }

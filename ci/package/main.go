@@ -24,6 +24,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -80,7 +81,7 @@ type release struct {
 	version string // without v: 0.1.0, or 0.1.0-dev for a snapshot
 	root    string // the checkout
 	out     string
-	work    string // for files that are built and not released
+	work    string // for files that are built and not released; absolute
 }
 
 // versions are those that every kind of package takes: PyPI's spelling of 0.1.0-dev is derived, see
@@ -122,7 +123,11 @@ func run(args []string) error {
 	if *out == "" {
 		return errors.New("-out names the folder for the files")
 	}
-	work, err := os.MkdirTemp("", "assay-package.")
+	temporary, err := filepath.Abs(os.TempDir()) // go build runs in another folder
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(temporary, "assay-package.")
 	if err != nil {
 		return err
 	}
@@ -217,15 +222,24 @@ func (r *release) read(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(r.root, name))
 }
 
-// files reads files in a folder of the checkout, whose names are relative to it.
-func (r *release) files(folder string, mode fs.FileMode, names ...string) ([]file, error) {
-	all := make([]file, len(names))
-	for i, name := range names {
-		text, err := r.read(folder + name)
-		if err != nil {
-			return nil, err
+// files reads the files in a folder of the checkout that match patterns, each one at least.
+func (r *release) files(folder string, mode fs.FileMode, patterns ...string) ([]file, error) {
+	return filesOf(os.DirFS(filepath.Join(r.root, folder)), mode, patterns...)
+}
+
+func filesOf(fsys fs.FS, mode fs.FileMode, patterns ...string) (all []file, err error) {
+	for _, pattern := range patterns {
+		names, err := fs.Glob(fsys, pattern)
+		if err != nil || len(names) == 0 {
+			return nil, cmp.Or(err, fmt.Errorf("there is no file %s", pattern))
 		}
-		all[i] = file{name, text, mode}
+		for _, name := range names {
+			text, err := fs.ReadFile(fsys, name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, file{name, text, mode})
+		}
 	}
 	return all, nil
 }

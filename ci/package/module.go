@@ -17,9 +17,8 @@ import (
 // as files under r.out, so that GOPROXY=file://... lets `go install` take it as it will take a
 // release. The files are those of the last commit, as a tag would hold them.
 func (r *release) module() error {
-	const path = ownPath
 	version := "v" + r.version
-	folder := filepath.Join(r.out, filepath.FromSlash(path), "@v")
+	folder := filepath.Join(r.out, filepath.FromSlash(ownPath), "@v")
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
@@ -33,7 +32,7 @@ func (r *release) module() error {
 		return fmt.Errorf("git clone: %w\n%s", err, out)
 	}
 	var source bytes.Buffer
-	m := module.Version{Path: path, Version: version}
+	m := module.Version{Path: ownPath, Version: version}
 	if err := zip.CreateFromDir(&source, m, clone); err != nil {
 		return fmt.Errorf("the module as an archive: %w", err)
 	}

@@ -51,7 +51,7 @@ func (r *release) npmLauncher() error {
 	for _, p := range platforms {
 		m.Dependencies["assay-chat-"+p.npm] = r.version
 	}
-	files, err := r.files("ci/package/npm/", 0o755, "assay.js", "README.md")
+	files, err := r.files("ci/package/npm", 0o755, "assay.js", "README.md")
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (r *release) npmModule() error {
 	m := r.manifest("assay-chat-wasm", "Prompts, grammars and streaming parsers by a chat template")
 	m.Type, m.Engines = "module", map[string]string{"node": ">=18"}
 	m.Exports = map[string]export{".": {"./index.d.ts", "./index.js"}}
-	files, err := r.files("ci/package/npm/module/", 0o644, "index.js", "index.d.ts", "README.md")
+	files, err := r.files("ci/package/npm/module", 0o644, "index.js", "index.d.ts", "README.md")
 	if err != nil {
 		return err
 	}

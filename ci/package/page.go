@@ -2,8 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,32 +25,20 @@ func (r *release) page() error {
 }
 
 func (r *release) pageFiles() ([]file, error) {
-	var files []file
-	err := fs.WalkDir(report.Web(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(report.Web(), name)
-		if name == "index.html" {
-			text = []byte(report.Index())
-		} else if filepath.Ext(name) == ".css" {
-			return err // in the index
-		}
-		files = append(files, file{name, text, 0o644})
-		return err
-	})
+	files, err := filesOf(report.Web(), 0o644, "*.js", "*.jinja")
 	if err != nil {
 		return nil, err
 	}
+	files = append(files, file{"index.html", []byte(report.Index()), 0o644})
 	engine, err := r.webAssembly("./cmd/page")
 	if err != nil {
 		return nil, err
 	}
 	listed, err := json.Marshal(families.Owned())
-	if err != nil {
-		return nil, err
+	if err == nil {
+		listed, err = gzipped(listed)
 	}
-	if listed, err = gzipped(listed); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return append(append(files, engine...), file{"families.json.gz", listed, 0o644}), nil
@@ -73,11 +61,10 @@ func (r *release) webAssembly(command string) ([]file, error) {
 		strings.TrimSpace(small)); err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(engine)
-	if err != nil {
-		return nil, err
+	packed, err := os.ReadFile(engine)
+	if err == nil {
+		packed, err = gzipped(packed)
 	}
-	packed, err := gzipped(text)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +83,8 @@ func (r *release) webAssembly(command string) ([]file, error) {
 // unpackPage writes the page into a folder, to be served as it is.
 func (r *release) unpackPage() error {
 	files, err := r.pageFiles()
-	if err != nil {
-		return err
-	}
 	for _, f := range files {
-		if err := r.write(f.name, f.text); err != nil {
-			return err
-		}
+		err = errors.Join(err, r.write(f.name, f.text))
 	}
-	return nil
+	return err
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -19,17 +18,13 @@ import (
 // over SHA-256, DER, base64) and the public key assay.pub, as `openssl dgst -verify` and `cosign
 // verify-blob --key` take them.
 func (r *release) sign(keyFile string) error {
-	entries, err := os.ReadDir(r.out)
+	files, err := filesOf(os.DirFS(r.out), 0o644, "*")
 	if err != nil {
 		return err
 	}
 	var sums strings.Builder
-	for _, entry := range entries {
-		text, err := os.ReadFile(filepath.Join(r.out, entry.Name()))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), entry.Name())
+	for _, f := range files {
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(f.text), f.name)
 	}
 	key, err := signer(keyFile)
 	if err != nil {

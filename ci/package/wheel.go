@@ -4,9 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -31,12 +28,7 @@ func (r *release) wheels(chosen []platform) error {
 // it, and the two commands, which run the binary. The library may need a newer system than the
 // wheel: the package does without it there.
 func (r *release) wheel(b built) error {
-	const sources = "ci/package/python/"
-	names, err := fs.Glob(os.DirFS(filepath.Join(r.root, sources)), "assay_chat/*.py")
-	if err != nil {
-		return err
-	}
-	files, err := r.files(sources, 0o644, append(names, "assay_chat/py.typed")...)
+	files, err := r.files("ci/package/python", 0o644, "assay_chat/*.py", "assay_chat/py.typed")
 	if err != nil {
 		return err
 	}
@@ -44,7 +36,7 @@ func (r *release) wheel(b built) error {
 	if b.library != nil {
 		files = append(files, file{"assay_chat/" + b.libassay(), b.library, 0o755})
 	}
-	readme, err := r.read(sources + "README.md")
+	readme, err := r.read("ci/package/python/README.md")
 	if err != nil {
 		return err
 	}
