@@ -218,9 +218,7 @@ func (p *pair) compare() []rule.Result {
 func scope(file string, is subject.Source, class string) rule.Scope[rule.Place] {
 	return rule.Scope[rule.Place]{Suite: is.Name, File: file,
 		Place: func(at rule.Place, err error) (rule.Place, string) {
-			if at.File == "" {
-				at.File = file
-			}
+			at.File = cmp.Or(at.File, file)
 			return at, class + ": " + err.Error()
 		}}
 }

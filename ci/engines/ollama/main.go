@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -113,12 +114,8 @@ func respond(r *request) (answer map[string]any) {
 
 func parse(r *request) map[string]any {
 	name := r.Parser.Tool
-	if name == "" {
-		name = r.Parser.Reasoning
-	}
-	if name == "" {
-		name = "passthrough"
-	}
+	name = cmp.Or(name, r.Parser.Reasoning)
+	name = cmp.Or(name, "passthrough")
 	p := parsers.ParserForName(name)
 	if p == nil {
 		return map[string]any{"error": "no parser named " + name}

@@ -82,6 +82,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,9 +227,7 @@ type site struct {
 
 // New checks the settings and returns a client. It sends nothing.
 func New(c Config) (*Client, error) {
-	if c.Endpoint == "" {
-		c.Endpoint = DefaultEndpoint
-	}
+	c.Endpoint = cmp.Or(c.Endpoint, DefaultEndpoint)
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(c.Endpoint), "/"))
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" {
@@ -258,9 +257,7 @@ func New(c Config) (*Client, error) {
 	if c.Rate > 0 {
 		client.pace.every = time.Duration(float64(time.Second) / c.Rate)
 	}
-	if client.agent == "" {
-		client.agent = "assay"
-	}
+	client.agent = cmp.Or(client.agent, "assay")
 	if client.idle <= 0 {
 		client.idle = defaultIdle
 	}

@@ -42,6 +42,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,21 +81,11 @@ type Limits struct {
 }
 
 func (l Limits) orDefault() Limits {
-	if l.Silence == 0 {
-		l.Silence = 2 * time.Minute
-	}
-	if l.Total == 0 {
-		l.Total = 15 * time.Minute
-	}
-	if l.Line == 0 {
-		l.Line = 1 << 20
-	}
-	if l.Lines == 0 {
-		l.Lines = 1 << 20
-	}
-	if l.Body == 0 {
-		l.Body = 64 << 20
-	}
+	l.Silence = cmp.Or(l.Silence, 2*time.Minute)
+	l.Total = cmp.Or(l.Total, 15*time.Minute)
+	l.Line = cmp.Or(l.Line, 1<<20)
+	l.Lines = cmp.Or(l.Lines, 1<<20)
+	l.Body = cmp.Or(l.Body, 64<<20)
 	return l
 }
 

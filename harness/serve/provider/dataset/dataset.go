@@ -39,6 +39,7 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -98,9 +99,7 @@ func (r *Reader) Next() (Request, error) {
 		if err != nil {
 			return Request{}, fmt.Errorf("line %d: %w", r.line, err)
 		}
-		if request.ID == "" {
-			request.ID = strconv.Itoa(r.line)
-		}
+		request.ID = cmp.Or(request.ID, strconv.Itoa(r.line))
 		request.N = r.n
 		r.n++
 		return request, nil
@@ -138,9 +137,7 @@ func read(v ordered.Value) (Request, error) {
 		return fixture(v)
 	}
 	r := Request{Body: v, ID: v.At("custom_id").Text(), Expect: boolean(v.At("expected_tool_call"))}
-	if r.ID == "" {
-		r.ID = v.At("id").Text()
-	}
+	r.ID = cmp.Or(r.ID, v.At("id").Text())
 	for _, key := range [...]string{"request", "body"} {
 		if body := v.At(key); body.Kind() == ordered.Object {
 			r.Body = body

@@ -18,6 +18,7 @@
 package livetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -255,17 +256,13 @@ func (r *Reply) write(w http.ResponseWriter, q *http.Request) {
 			<-q.Context().Done()
 			return
 		}
-		if r.Type == "" {
-			r.Type = "application/json"
-		}
+		r.Type = cmp.Or(r.Type, "application/json")
 		w.Header().Set("Content-Type", r.Type)
 		w.WriteHeader(r.Status)
 		w.Write(r.Body.Append(nil, ordered.Compact))
 		return
 	}
-	if r.Type == "" {
-		r.Type = "text/event-stream"
-	}
+	r.Type = cmp.Or(r.Type, "text/event-stream")
 	w.Header().Set("Content-Type", r.Type)
 	w.WriteHeader(r.Status)
 	for _, e := range r.Events {
