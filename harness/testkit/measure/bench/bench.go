@@ -32,6 +32,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -67,8 +68,12 @@ type Inputs struct {
 	own       map[string]string // texts of the corpus's own templates, by family
 }
 
-// Load returns the vendors' templates of a folder, or the corpus's own where that is nil.
-func Load(vendor fs.FS) (*Inputs, error) {
+// Load returns the vendors' templates of a folder, or the corpus's own where that is "".
+func Load(folder string) (*Inputs, error) {
+	var vendor fs.FS
+	if folder != "" {
+		vendor = os.DirFS(folder)
+	}
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		return nil, err

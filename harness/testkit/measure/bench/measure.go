@@ -83,13 +83,14 @@ func (p *Process) Round() (time.Duration, error) {
 // Stop ends the child.
 func (p *Process) Stop() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }
 
-// Rounds runs rounds, each through all processes in turn, and then stops the processes. It calls
-// progress before a process begins its round.
-func Rounds(all []*Process, rounds int, progress func(round int, p *Process)) ([]Sample, error) {
+// Rounds runs rounds, each through all processes in turn, and then stops the processes. Standard
+// error says, after a text, which process is at its round.
+func Rounds(text string, all []*Process, rounds int) ([]Sample, error) {
 	took := make([][]time.Duration, len(all))
+	defer fmt.Fprint(os.Stderr, "\r\033[K")
 	for round := range rounds {
 		for i, p := range all {
-			progress(round, p)
+			fmt.Fprintf(os.Stderr, "\r\033[K%sround %d of %d: %s", text, round+1, rounds, p.Name)
 			d, err := p.Round()
 			if err != nil {
 				return nil, err

@@ -102,8 +102,13 @@ func Machine() string {
 		runtime.GOARCH, runtime.Version())
 }
 
-// Paste puts text into a page between the comments `<!-- name -->` and `<!-- end name -->`.
-func Paste(page, name, text string) error {
+// Publish prints a text, and puts it into a page, where one is named, between the comments
+// `<!-- name -->` and `<!-- end name -->`.
+func Publish(page, name, text string) error {
+	fmt.Print(text)
+	if page == "" {
+		return nil
+	}
 	old, err := os.ReadFile(page)
 	if err != nil {
 		return err

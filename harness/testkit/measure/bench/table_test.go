@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestPaste(t *testing.T) {
+func TestPublish(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.md")
 	write := func(text string) {
 		if err := os.WriteFile(page, []byte(text), 0o666); err != nil {
@@ -33,7 +33,7 @@ func TestPaste(t *testing.T) {
 	}
 	write("before\n<!-- x -->\nold\n<!-- end x -->\nbehind\n")
 	for range 2 { // twice is once
-		if err := bench.Paste(page, "x", "new\n"); err != nil {
+		if err := bench.Publish(page, "x", "new\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +45,7 @@ func TestPaste(t *testing.T) {
 		t.Errorf("got %q, expected %q", got, want)
 	}
 	write("nothing\n")
-	if err := bench.Paste(page, "x", "new\n"); err == nil {
+	if err := bench.Publish(page, "x", "new\n"); err == nil {
 		t.Error("a page without a place was taken")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,11 +52,7 @@ func (o *options) run() error {
 	if err != nil {
 		return err
 	}
-	var vendor fs.FS
-	if o.vendor != "" {
-		vendor = os.DirFS(o.vendor)
-	}
-	in, err := bench.Load(vendor)
+	in, err := bench.Load(o.vendor)
 	if err != nil {
 		return err
 	}
@@ -90,10 +85,7 @@ func (o *options) run() error {
 		}
 		processes = append(processes, p)
 	}
-	samples, err := bench.Rounds(processes, o.rounds, func(round int, p *bench.Process) {
-		fmt.Fprintf(os.Stderr, "\r\033[Kround %d of %d: %s", round+1, o.rounds, p.Name)
-	})
-	fmt.Fprint(os.Stderr, "\r\033[K")
+	samples, err := bench.Rounds("", processes, o.rounds)
 	if err != nil {
 		return err
 	}
@@ -135,11 +127,7 @@ func (o *options) run() error {
 	}
 	text := fmt.Sprintf("%s; %d rounds, processor time "+
 		"on one core.\n\n%s", bench.Machine(), o.rounds, table)
-	fmt.Print(text)
-	if o.page == "" {
-		return nil
-	}
-	return bench.Paste(o.page, "bars", text)
+	return bench.Publish(o.page, "bars", text)
 }
 
 func ratio(bar, took time.Duration) string {

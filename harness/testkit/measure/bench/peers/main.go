@@ -26,7 +26,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,11 +70,7 @@ type options struct {
 }
 
 func (o *options) run() error {
-	var vendor fs.FS
-	if o.vendor != "" {
-		vendor = os.DirFS(o.vendor)
-	}
-	in, err := bench.Load(vendor)
+	in, err := bench.Load(o.vendor)
 	if err != nil {
 		return err
 	}
@@ -111,11 +106,7 @@ func (o *options) run() error {
 	}
 	text := fmt.Sprintf("%s; %d rounds, processor time on one "+
 		"core.\n%s\n\n%s", bench.Machine(), o.rounds, o.versions(), table)
-	fmt.Print(text)
-	if o.page == "" {
-		return nil
-	}
-	return bench.Paste(o.page, "peers", text)
+	return bench.Publish(o.page, "peers", text)
 }
 
 // versions names the versions that were measured.
@@ -237,11 +228,7 @@ func (o *options) measure(in *bench.Inputs, input string) ([]line, error) {
 			}
 			all = append(all, p)
 		}
-		samples, err := bench.Rounds(all, o.rounds, func(round int, p *bench.Process) {
-			fmt.Fprintf(os.Stderr, "\r\033[K%s: round %d of %d: %s", w.name, round+1, o.rounds,
-				p.Name)
-		})
-		fmt.Fprint(os.Stderr, "\r\033[K")
+		samples, err := bench.Rounds(w.name+": ", all, o.rounds)
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 // TestWorks does every work of ours and of gonja once: the works that the children are asked for
 // must be there.
 func TestWorks(t *testing.T) {
-	in, err := bench.Load(nil)
+	in, err := bench.Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestWorks(t *testing.T) {
 
 // TestInput looks at the input of the other implementations.
 func TestInput(t *testing.T) {
-	in, err := bench.Load(nil)
+	in, err := bench.Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
