@@ -17,7 +17,7 @@ const (
 	// commit of its own, which names the capability that needs it, raises it.
 	maxTotal   = 139461
 	maxPackage = 4000  // lines of code of a package
-	maxJinja   = 11550 // lines of code of engine/jinja, which is a language with its library
+	maxJinja   = 11466 // lines of code of engine/jinja, which is a language with its library
 	maxMethods = 40    // methods of a type
 	maxFields  = 15    // fields of the types of onceLarge
 )
@@ -31,7 +31,7 @@ var largePackages = map[string]struct {
 	"cmd/assay":    {8700, "a file a command; their work is under harness"},
 	"engine/codegen": {5557, "one pass a file from a format to its program and grammar, which " +
 		"share the tree of patterns"},
-	"engine/gbnf": {4105, "one language in both directions: reader, automaton, sampler, printer"},
+	"engine/gbnf": {4094, "one language in both directions: reader, automaton, sampler, printer"},
 }
 
 // manyMethods are the types that have more methods: scanners, parsers and machines of a language,

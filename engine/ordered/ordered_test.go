@@ -170,3 +170,20 @@ func TestRepeated(t *testing.T) {
 		}
 	}
 }
+
+func TestPairs(t *testing.T) {
+	v := ordered.Pairs("text", "a", "yes", true, "n", 1, "large", int64(1)<<40, "null", nil,
+		"texts", []string{"b"}, "none", []string(nil), "list", []ordered.Value{ordered.Int(2)},
+		"object", ordered.Pairs())
+	const want = `{"text": "a", "yes": true, "n": 1, "large": 1099511627776, "null": null, ` +
+		`"texts": ["b"], "none": [], "list": [2], "object": {}}`
+	if v.String() != want {
+		t.Errorf("got %s\nexpected %s", v, want)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a value of another type was taken")
+		}
+	}()
+	ordered.Pairs("x", 1.5)
+}
