@@ -9,14 +9,13 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/harness/check/rule"
-	"github.com/goassay/assay/harness/corpus/embedded"
 )
 
+// Files has the examples. The command reads them as it starts, so that no release has them
+// compressed.
+//
 //go:embed */testdata/*.txtar
-var stored embed.FS
-
-// Files has the examples.
-var Files = embedded.FS{Stored: &stored}
+var Files embed.FS
 
 // Examples returns the examples by the ids of their rules.
 var Examples = sync.OnceValue(func() map[string]*rule.Example {

@@ -2,7 +2,7 @@
 //
 // In the repository the files are text, and `go build` and `go install` embed that. A release is
 // built with each of them compressed by gzip in its place (see ci/package), which makes the command
-// smaller by an eighth. A file is compressed if it begins with gzip's magic number.
+// smaller by a tenth. A file is compressed if it begins with gzip's magic number.
 //
 // # Stability
 //
