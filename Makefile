@@ -206,7 +206,7 @@ hostile-short: ## count the work on inputs that grow to 16 KiB; `make test` meas
 
 .PHONY: hostile
 hostile: ## foreign inputs that grow to a megabyte, wrong answers, operators: ONLY=^schema:
-	$(GO) test ./harness/testkit/hostile -run 'TestGrowth|TestServers' -v -timeout 0 -args -whole -only "$(ONLY)"
+	$(GO) test ./harness/testkit/hostile -run 'TestGrowth|TestServers|TestManyFiles' -v -timeout 0 -args -whole -only "$(ONLY)"
 	[ -n "$(ONLY)" ] || $(GO) test ./engine/jinja -run TestCostOfSteps -count 1 -timeout 0 -args -whole
 
 .PHONY: mutants
@@ -255,6 +255,10 @@ vscode: ## build the extension for VS Code as out/assay.vsix; test the server wi
 .PHONY: snapshot
 snapshot: ## build the parts of a release, install each and run it: PLATFORMS=all
 	ci/package/snapshot.sh $(PLATFORMS)
+
+.PHONY: rehearse
+rehearse: ## rehearse a release on loopback: built twice, published, installed, upgraded, rolled back: PLATFORMS=all
+	ci/package/rehearse.sh $(PLATFORMS)
 
 .PHONY: observatory
 observatory: ## survey the corpus on two days, write out/observatory; open it in headless Chromium

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,10 +121,7 @@ func (r *release) library(p platform) ([]byte, error) {
 	if p.os != runtime.GOOS || p.arch != runtime.GOARCH {
 		return nil, nil
 	}
-	compiler := os.Getenv("CC")
-	if compiler == "" {
-		compiler = "cc"
-	}
+	compiler := cmp.Or(os.Getenv("CC"), "cc")
 	if _, err := exec.LookPath(compiler); err != nil {
 		fmt.Printf("package: there is no %s, so the wheel has no library\n", compiler)
 		return nil, nil

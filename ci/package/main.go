@@ -67,13 +67,8 @@ func (p platform) binary() string {
 
 // libassay is the name that the C library has on the platform.
 func (p platform) libassay() string {
-	switch p.os {
-	case "windows":
-		return "libassay.dll"
-	case "darwin":
-		return "libassay.dylib"
-	}
-	return "libassay.so"
+	suffixes := map[string]string{"windows": "dll", "darwin": "dylib", "linux": "so"}
+	return "libassay." + suffixes[p.os]
 }
 
 // release is one release while it is built.

@@ -33,8 +33,7 @@ func (r *release) components(b built) error {
 	for _, m := range info.Deps {
 		licence, known := licences[m.Path]
 		if !known {
-			return fmt.Errorf("%s is linked into the command, and NOTICE "+
-				"has no line for it", m.Path)
+			return fmt.Errorf("%s is linked into the command, and NOTICE has no line for it", m.Path)
 		}
 		list = append(list, component{"library", m.Path, m.Version,
 			"pkg:golang/" + m.Path + "@" + m.Version, []map[string]string{{"expression": licence}}})

@@ -10,36 +10,14 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=$PWD/out/snapshot
 version=$(sed -n '/^## \([0-9][0-9.]*\).*/{s//\1/p;q;}' docs/changes.md)-dev
-die() { echo "snapshot: $*" >&2; exit 1; }
+run=snapshot
+. ci/package/judge.sh
 for tool in python3 npm openssl; do command -v $tool >/dev/null || die "$tool is not installed"; done
 
 go run ./ci/package -version "$version" -out "$out" -platforms "${1:-host}"
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/assay-snapshot.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-folder=$work/templates
-mkdir "$folder"
-cp corpus/hermes/template.jinja "$folder/good.jinja"
-sed "s/(message.content or '')/message.content/" "$folder/good.jinja" >"$folder/bad.jinja"
-alone() { env -i HOME="$work" PATH="$path" "$@"; } # without Go, and with no setting of this shell
-judges() { # HOW COMMAND...: the command is the version that was built, accepts a good template and rejects a bad one
-  local how=$1 status=0 from
-  shift
-  [ "$(alone "$@" version)" = "assay $version" ] || die "$how: expected version $version, found $(alone "$@" version)"
-  from=$(date +%s%N)
-  alone "$@" check "$folder/good.jinja" >"$work/out" 2>&1 || die "$how: a good template is not accepted: $(cat "$work/out")"
-  took=$((($(date +%s%N) - from) / 1000000))
-  alone "$@" check "$folder/bad.jinja" >"$work/out" 2>&1 || status=$?
-  [ $status = 1 ] && grep -q A012 "$work/out" || die "$how: expected A012 for a bad template, found $(cat "$work/out")"
-  echo "snapshot: $how: judged in $took ms"
-}
-path=/usr/bin:/bin
+wrong=$(signed "$out" "$out/assay.pub") || die "$wrong"
 
-(cd "$out" && sha256sum --quiet -c checksums.txt) || die "a checksum is wrong"
-base64 -d <"$out/checksums.txt.sig" >"$work/sig"
-openssl dgst -sha256 -verify "$out/assay.pub" -signature "$work/sig" "$out/checksums.txt" >/dev/null || die "the signature is wrong"
-
-os=$(go env GOOS) arch=$(go env GOARCH)
 tar -xzf "$out/assay_${version}_${os}_$arch.tar.gz" -C "$work"
 path=$work/assay_${version}_${os}_$arch:$path judges "archive" assay
 
@@ -102,23 +80,9 @@ mkdir "$work/npm"
 path=$(dirname "$(command -v node)"):$path judges "npm" "$work/npm/node_modules/.bin/assay-chat"
 
 if [ "$os" = linux ]; then
-  mkdir "$work/image" "$work/root"
-  tar -xf "$out/assay_${version}_image.tar" -C "$work/image"
-  for blob in "$work"/image/blobs/sha256/*; do
-    [ "$(sha256sum <"$blob")" = "$(basename "$blob")  -" ] || die "image: $blob does not match its digest"
-  done
-  digest() { python3 -c 'import json, sys
-image = sys.argv[1]
-blob = lambda d: json.load(open(f"{image}/blobs/sha256/" + d["digest"][7:]))
-index = blob(json.load(open(f"{image}/index.json"))["manifests"][0])
-for m in index["manifests"]:
-    if m["platform"]["architecture"] == sys.argv[2]:
-        print(blob(m)["layers"][0]["digest"][7:])' "$work/image" "$arch"; }
-  tar -xzf "$work/image/blobs/sha256/$(digest)" -C "$work/root"
+  wrong=$(image "$out/assay_${version}_image.tar") || die "image: $wrong"
   size=$(wc -c <"$work/root/usr/bin/assay")
   [ "$size" -lt $((37 << 20)) ] || die "image: the binary has $size bytes"
-  cp "$folder"/*.jinja "$work/root/work"
-  if [ "$(id -u)" = 0 ]; then inside=(chroot --userspec=65532:65532); else inside=(unshare --map-root-user chroot); fi
-  path=/usr/bin:/bin:/usr/sbin:/sbin folder=/work judges "image" "${inside[@]}" "$work/root" /usr/bin/assay
+  in_image "image"
   echo "snapshot: image: $(du -sb --apparent-size "$work/root" | cut -f1) bytes"
 fi
