@@ -128,6 +128,7 @@ refuses() { # HOW REASON COMMAND...: ends with an error that says so
   echo "$run: $how: refused"
 }
 changed() { printf x | dd of="$1" bs=1 seek=$(($(wc -c <"$1") / 2)) conv=notrunc status=none; }
+more() { python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "a").writestr(sys.argv[2], "")' "$@"; }
 archive=assay_${after}_${os}_$arch.tar.gz
 changed "$site/releases/v$after/$archive"
 refuses "fetch.sh, an archive that was changed" "the checksum of $archive" fetch "$after" "$work/fetched"
@@ -136,7 +137,7 @@ refuses "fetch.sh, an archive that was changed" "the checksum of $archive" fetch
 refuses "fetch.sh, checksums that were changed along" "checksums.txt of $after is not signed" fetch "$after" "$work/fetched"
 [ "$(action "v$after" good.jinja)" = verdict=error ] || die "the Action takes checksums that were changed"
 refuses "openssl" "the signature is wrong" signed "$site/releases/v$after" "$work/one/ci/package/assay.pub"
-for file in "$site/simple/assay-chat"/assay_chat-"$after"-*.whl; do changed "$file"; done
+for file in "$site/simple/assay-chat"/assay_chat-"$after"-*.whl; do more "$file" assay_chat/more.py; done
 refuses "pip" "DO NOT MATCH THE HASHES" with_pip --force-reinstall "assay-chat==$after"
 rm -rf "$work/.cache/uv"
 path=$uv:$work/venv/bin:/usr/bin:/bin refuses "uvx" "[Hh]ash mismatch" alone uvx --index-url "$at/simple/" "assay-chat@$after" version
@@ -149,8 +150,7 @@ cd "$work/user"
 user() { GOPROXY=file://$site/go,file://$modules/cache/download GOSUMDB=off GOFLAGS=-modcacherw GOMODCACHE=$1 go "${@:2}"; }
 user "$work/modules" mod init user 2>"$work/log"
 user "$work/modules" get "github.com/goassay/assay@v$after" 2>"$work/log" || die "go get: $(cat "$work/log")"
-python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "a").writestr(f"github.com/goassay/assay@{sys.argv[2]}/more.go", "package assay")' \
-  "$site/go/github.com/goassay/assay/@v/v$after.zip" "v$after"
+more "$site/go/github.com/goassay/assay/@v/v$after.zip" "github.com/goassay/assay@v$after/more.txt"
 refuses "go" "checksum mismatch" user "$work/fresh" mod download github.com/goassay/assay
 changed "$site/images/assay_${after}_image.tar"
 refuses "image" "does not match its digest" image "$site/images/assay_${after}_image.tar"
