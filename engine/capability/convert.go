@@ -99,7 +99,7 @@ func modelsDev(r *Record) ordered.Value {
 }
 
 func gguf(r *Record) ordered.Value {
-	const prefix = "tokenizer.chat_template."
+	const prefix = "tokenizer.chat." // below tokenizer.chat_template stand named templates
 	all := []ordered.Member{
 		ordered.MemberOf(prefix+"tools", ordered.Boolean(r.ToolCapable)),
 		ordered.MemberOf(prefix+"parallel_calls", ordered.Boolean(r.Tools.Parallel)),
