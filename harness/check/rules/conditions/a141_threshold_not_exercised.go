@@ -66,8 +66,8 @@ func checkThresholds(s *probe.Subject, find probe.Finder) {
 			conditional.Others(s, places))
 	}
 	if growth.Requests.Of(s).Cut {
-		probe.Weigh(find, rule.Note)(probe.Nowhere, "the template compares more numbers than requests were tried: "+
-			"read what they decide")
+		probe.Weigh(find, rule.Note)(probe.Nowhere, "the template compares more numbers than "+
+			"requests were tried: read what they decide")
 	}
 	for _, t := range thresholds {
 		if t.site < 0 {

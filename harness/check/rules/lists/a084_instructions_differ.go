@@ -68,7 +68,8 @@ func checkInstructions(s *probe.Subject, find probe.Finder) {
 	for i := range found {
 		window := found[i:min(i+2*len(history.Pieces), len(found))]
 		m := align(history.Pieces, window)
-		if n := len(differing(history, shown, m)); len(m) > best || len(m) == best && n < differences {
+		n := len(differing(history, shown, m))
+		if len(m) > best || len(m) == best && n < differences {
 			best, differences, matched = len(m), n, m
 		}
 	}
