@@ -168,7 +168,7 @@ var faults = []fault{
 	{"A067", chat, "{{ message.content }}{% else %}", "{{ message.content | replace('\\n\\n', '\\n') }}{% else %}", "message.content | replace"},
 	{"A068", chat, "{{ tool | tojson }}", "{{ tool }}", "{{ tool }}"},
 	{"A069 A019", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n{% if enable_thinking is defined and enable_thinking %}<think></think>{% endif %}", "<think></think>{% endif %}"},
-	{"A069", chat, "{% if message.reasoning_content %}", "{% if message.reasoning_content and (drop_thinking is not defined or drop_thinking) %}", "{% if message.reasoning_content"},
+	{"A069", chat, "{% if message.reasoning_content %}", "{% if message.reasoning_content and (drop_thinking is not defined or drop_thinking) %}", "<think>{{"},
 	{"A070 A139", chat, "{{- bos_token }}", "{{- bos_token }}{% if enable_thinking %}{% endif %}", "enable_thinking"},
 	{"A071", chat, "{%- if add_generation_prompt %}<|assistant|>\n{% endif %}", "<|assistant|>\n", "<|assistant|>\n"},
 	{"A072", chat, "{% if message.reasoning_content %}", "{% if message.reasoning_content and (loop.last or loop.nextitem.role != 'tool' or messages | length < 5 or loop.index0 > 2) %}", "and (loop.last"},

@@ -178,7 +178,7 @@ func (f Frame) LeftOpen(gaps []Gap, g Gap) bool {
 }
 
 // ownOpen reports whether the template opens the instructions before the first message itself, with
-// the header that sent ones have, and does not close them as those are closed.
+// the header that sent ones have, and does not close them as those are closed there.
 func (f Frame) ownOpen(gaps []Gap, g Gap) bool {
 	at := strings.LastIndex(g.Text, f.Header(g))
 	own := strings.TrimSpace(f.Headers[conversation.System])
@@ -190,7 +190,8 @@ func (f Frame) ownOpen(gaps []Gap, g Gap) bool {
 	return open >= 0 && !strings.Contains(g.Text[open:], f.Closer) &&
 		strings.TrimSpace(g.Text[open+len(own):at]) != "" &&
 		slices.ContainsFunc(gaps, func(g Gap) bool {
-			return g.Before == conversation.System && strings.Contains(g.Text, f.Closer)
+			return g.Before == conversation.System && g.At == g.In.Spans[0].To &&
+				strings.Contains(g.Text, f.Closer)
 		})
 }
 
