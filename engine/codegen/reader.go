@@ -73,7 +73,8 @@ func (r *reader) keptOpener(begun string) peg.Choice {
 func (r *reader) lit(text string) peg.Pattern {
 	p := r.lits[text]
 	if p == nil {
-		ways := lists.Map(variants(text), func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
+		ways := lists.Map(variants(text),
+			func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
 		if p = peg.Choice(ways); len(ways) == 1 {
 			p = ways[0]
 		}
@@ -528,11 +529,10 @@ func (r *reader) reasoning() peg.Pattern {
 // openedReasoning is the beginning of a block that the prompt opened: an opener there closes the
 // block (E16).
 func (r *reader) openedReasoning() peg.Pattern {
-	var alts peg.Choice
-	for _, alt := range r.callBeginnings() {
-		alts = append(alts, peg.Seq{peg.Space{}, alt})
-	}
-	return append(alts, r.ref("reasoning", r.reasoning))
+	alts := lists.Map(r.callBeginnings(), func(alt peg.Pattern) peg.Pattern {
+		return peg.Seq{peg.Space{}, alt}
+	})
+	return append(peg.Choice(alts), r.ref("reasoning", r.reasoning))
 }
 
 // jsonAnswer is the state in which the answer is JSON, in a fence perhaps (E22, T7), or begins a

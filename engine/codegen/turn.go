@@ -333,8 +333,8 @@ func (t *turn) routeTexts() []string {
 			heads = append(heads, literal(r.Head[0].Text.Text))
 		}
 	}
-	return either(literals(lists.Map(t.starts(), markerText)), literals(lists.Map(t.closes(), markerText)),
-		either(heads...)).firsts()
+	return either(literals(lists.Map(t.starts(), markerText)),
+		literals(lists.Map(t.closes(), markerText)), either(heads...)).firsts()
 }
 
 // headWord matches a slot of a head that says nothing to us: a run that ends before any literal of

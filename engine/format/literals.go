@@ -13,8 +13,8 @@ func (f Format) Literals(change func(string) string) Format {
 	f.Content.Pair = c.pair(f.Content.Pair)
 	f.Calls = lists.Map(f.Calls, c.calls)
 	f.Routes = lists.Map(f.Routes, func(r Route) Route {
-		r.Start, r.Head, r.Body, r.Close = c.marker(r.Start), lists.Map(r.Head, c.part), c.body(r.Body),
-			lists.Map(r.Close, c.marker)
+		r.Start, r.Head, r.Body, r.Close = c.marker(r.Start), lists.Map(r.Head, c.part),
+			c.body(r.Body), lists.Map(r.Close, c.marker)
 		return r
 	})
 	return f

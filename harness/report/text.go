@@ -238,7 +238,8 @@ func (p *printer) evidence(res *rule.Result, evidence string) {
 		switch {
 		case res.Rule == "": // a log, or the diff of a case
 			lead = "    "
-		case strings.HasPrefix(line, "-"), strings.HasPrefix(line, "+"), strings.HasPrefix(line, " "):
+		case strings.HasPrefix(line, "-"), strings.HasPrefix(line, "+"),
+			strings.HasPrefix(line, " "):
 			lead = "        "
 		}
 		folded := lead + line
