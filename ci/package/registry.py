@@ -20,7 +20,9 @@ class Registry(http.server.SimpleHTTPRequestHandler):
 
     def do_PUT(self):
         sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        known = json.loads(self.metadata().read_text()) if self.metadata().is_file() else {"versions": {}}
+        known = {"versions": {}}
+        if self.metadata().is_file():
+            known = json.loads(self.metadata().read_text())
         again = known["versions"].keys() & sent["versions"].keys()
         if not again:
             archives = self.metadata().parent / "-"

@@ -76,7 +76,7 @@ func TestKilledTogether(t *testing.T) {
 	}
 	group.Wait()
 	w.check("")
-	pulled, err := filepath.Glob(filepath.Join(w.folder, "models--o--m", "snapshots", "*", "m.gguf"))
+	pulled, err := filepath.Glob(filepath.Join(w.folder, "models--o--m/snapshots/*/m.gguf"))
 	if err != nil || len(pulled) != 1 {
 		t.Fatalf("pull left %q, %v", pulled, err)
 	}

@@ -168,8 +168,8 @@ type Error struct {
 	Err  error  // the cause; may be nil
 }
 
-// Encoding returns what is wrong with a text that begins as one that is not plain UTF-8, and what to
-// do; "" where nothing is. Neither JSON nor TOML allows a byte order mark.
+// Encoding returns what is wrong with a text that begins as one that is not plain UTF-8, and what
+// to do; "" where nothing is. Neither JSON nor TOML allows a byte order mark.
 func Encoding(text string) string {
 	switch {
 	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") ||

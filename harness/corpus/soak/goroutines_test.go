@@ -39,7 +39,8 @@ func TestGoroutines(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan, err := template.Prepare(request, engine.PrepareOptions{Fallbacks: c.Fallbacks})
+				o := engine.PrepareOptions{Fallbacks: c.Fallbacks}
+				plan, err := template.Prepare(request, o)
 				if err != nil {
 					continue // a template may refuse a request
 				}
