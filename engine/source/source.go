@@ -173,7 +173,7 @@ type Error struct {
 func Encoding(text string) string {
 	switch {
 	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") ||
-		strings.IndexByte(text[:min(2, len(text))], 0) >= 0:
+		strings.Count(text[:min(2, len(text))], "\x00") == 1:
 		return "the text is in UTF-16, expected UTF-8; save it as UTF-8"
 	case strings.HasPrefix(text, "\ufeff"):
 		return "the text begins with a byte order mark; save it as UTF-8 without one"

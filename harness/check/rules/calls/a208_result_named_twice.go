@@ -28,7 +28,8 @@ var ResultNamedTwice = &probe.Rule{
 
 // checkResultNames sends a result under each role that the template knows beside tool. It is the
 // same thing to the template where a condition asks for both and for no other sort of message, or
-// where the prompts are the same but for the name.
+// where the prompts are the same but for the name. A template that heads every message by its role
+// takes no two for the same by that.
 func checkResultNames(s *probe.Subject, find probe.Finder) {
 	names, together := otherRoles(s)
 	sent, err := s.Fitted(sample.Talk(sample.User, sample.CallTurn, sample.Result), true, true)
@@ -37,13 +38,20 @@ func checkResultNames(s *probe.Subject, find probe.Finder) {
 		sent.In.Messages[last].At("role").Text() != "tool" {
 		return
 	}
-	for _, name := range names {
+	under := func(name string) (prompt probe.Rendering, alike bool) {
 		in := sent.In
 		in.Messages = slices.Clone(in.Messages)
 		in.Messages[last] = in.Messages[last].With("role", ordered.Str(name))
-		other, err := s.Render(in)
-		if err != nil || other.Text == sent.Text || !together[name] &&
-			strings.ReplaceAll(other.Text, name, "tool") != sent.Text {
+		prompt, err := s.Render(in)
+		if err != nil {
+			return sent, false
+		}
+		return prompt, strings.ReplaceAll(prompt.Text, name, "tool") == sent.Text
+	}
+	_, every := under("ROLENEEDLE")
+	for _, name := range names {
+		other, alike := under(name)
+		if other.Text == sent.Text || !together[name] && (every || !alike) {
 			continue
 		}
 		at := report.Parting(sent.Text, other.Text)
