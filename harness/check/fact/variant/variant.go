@@ -437,12 +437,15 @@ func (f Fault) later(s sent.Spelling) (Fault, bool) {
 	return f, true
 }
 
-// turn is the stretch of a prompt between the first text of a request and its last one.
+// turn is the stretch of a prompt between the first text of a request and the last one that is
+// written.
 func turn(request ordered.Value, prompt string) string {
 	all := texts(request)
 	_, rest, _ := strings.Cut(prompt, all[0])
-	if i := strings.LastIndex(rest, all[len(all)-1]); i >= 0 {
-		return rest[:i]
+	for _, text := range slices.Backward(all) {
+		if i := strings.LastIndex(rest, text); i >= 0 {
+			return rest[:i]
+		}
 	}
 	return rest
 }

@@ -70,22 +70,21 @@ func checkListPrinted(s *probe.Subject, find probe.Finder, all ...inParts) bool 
 	}
 	served := first.In // as clients send it that do not write parts
 	served.Messages = sent.Joined(served.Messages)
-	who := view.Hurt(first.Program, served, hasList)
+	who := view.Hurt(first.Program, served, hasPart)
 	if who != "" {
 		find = probe.Weigh(find, rule.Error)
 		who += ", which make parts of all content for this template"
-	} else {
-		who = view.Hurt(first.Program, first.In, hasList) + ", for clients that send parts"
+	} else if who = view.Hurt(first.Program, first.In, hasPart); who != "" {
+		who += ", for clients that send parts"
 	}
 	find(first.Made(strings.Index(first.Text, needle)), "content that comes as a list of parts is "+
 		"printed as a list, not as its text%s%s", text, strings.TrimPrefix(who, "\n"))
 	return true
 }
 
-// hasList reports whether a list of parts is printed in a prompt.
-func hasList(prompt string, _ error) bool {
-	return strings.Contains(prompt, "[{'type': 'text'") ||
-		strings.Contains(prompt, `[{"type": "text"`)
+// hasPart reports whether a part is printed in a prompt as it came, in a list or alone.
+func hasPart(prompt string, _ error) bool {
+	return strings.Contains(prompt, "{'type': 'text'") || strings.Contains(prompt, `{"type": "text"`)
 }
 
 // listPrinted returns the prompt of a conversation, where its list of parts is printed as a list.
