@@ -308,6 +308,41 @@ func TestEncodedContent(t *testing.T) {
 	}
 }
 
+// TestPlainTemplates breaks templates without headers, as models had them that were trained on
+// instructions: the rule is broken then, and not before.
+func TestPlainTemplates(t *testing.T) {
+	const plain = `{% if messages[0].role == 'system' %}<|begin|>{{ messages[0].content }}<|sep|>{% set rest = messages[1:] %}{% else %}<|begin|>{% set rest = messages %}{% endif %}{% for message in rest %}{% if message.role == 'user' %}### Instruction:
+{{ message.content }}
+{% else %}### Response:
+{{ message.content }}<|end|>
+{% endif %}{% endfor %}{% if add_generation_prompt %}### Response:
+{% endif %}`
+	for _, c := range []struct{ rule, old, new string }{
+		{"A171", "<|begin|>{{ messages", "{{ messages"},
+		{"A083", "{{ message.content }}\n{% else %}", "{{ message.content }}\n### Response:\n{% else %}"},
+	} {
+		if got, findings := broken(t, subject.New("test.jinja", plain),
+			check.Options{}); strings.Contains(got, c.rule) {
+			t.Errorf("without a fault: %q\n%+v", got, findings)
+		}
+		text := strings.Replace(plain, c.old, c.new, 1)
+		if got, _ := broken(t, subject.New("test.jinja", text),
+			check.Options{}); !strings.Contains(got, c.rule) || text == plain {
+			t.Errorf("%s: %q for %q breaks %q", c.rule, c.new, c.old, got)
+		}
+	}
+}
+
+// TestReasoningLeftAlone renders reasoning in the content by a template that takes nothing apart:
+// it stays as it came, and the opener in the generation prompt is no second one.
+func TestReasoningLeftAlone(t *testing.T) {
+	const text = `{% for message in messages %}{% if message.role != 'tool' %}<|{{ message.role }}|>{{ message.content or '' }}<|end|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|><think>{% endif %}`
+	if got, findings := broken(t, subject.New("test.jinja", text),
+		check.Options{}); strings.Contains(got, "A161") {
+		t.Errorf("breaks %q\n%+v", got, findings)
+	}
+}
+
 // TestRules breaks a template without a fault in one place: just those rules are broken, and the
 // finding is where the fault is.
 func TestRules(t *testing.T) {

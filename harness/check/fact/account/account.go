@@ -179,36 +179,38 @@ func begins(prompt string) (marker, rest string, ok bool) {
 	return "", "", false
 }
 
-// lacking returns a prompt that lacks a marker with which two others at least begin. It must be
-// before a header in all of them, and each of the others must begin with a header.
+// lacking returns a prompt that lacks a marker with which two others at least begin, and which stands
+// nowhere else. Where another marker is at its start, the marker must be before a header in all of
+// the others; where a system message is there, it is the first text of all, without a header.
 func lacking(all []Entry, marker string) (Start, bool) {
 	found := Start{Marker: marker}
-	n := 0
+	n, headed, bare := 0, true, false
 	for _, e := range all {
 		start, rest, ok := begins(e.Seen.String)
 		_, _, header := begins(rest)
 		switch {
-		case !ok || start != marker && strings.Contains(rest, marker):
-			return Start{}, false
-		case start != marker:
-			if found.In.Name == "" {
-				found.In = e
-			}
-		case !header || strings.Contains(rest, marker):
+		case start == marker && strings.Contains(rest, marker),
+			start != marker && strings.Contains(e.Seen.String, marker):
 			return Start{}, false // it is a header itself
-		default:
-			if n++; n == 1 {
+		case start == marker:
+			if headed = headed && header; n == 0 {
 				found.With = e
 			}
+			n++
+		case !ok && !(len(e.Runs) > 0 && e.Runs[0].Path == "messages[0].content" &&
+			e.In.Messages[0].At("role").Text() == "system"):
+			return Start{}, false
+		case found.In.Name == "" || !ok && !bare:
+			found.In, bare = e, !ok
 		}
 	}
-	if n < 2 || found.In.Name == "" {
-		return Start{}, false
+	if n < 2 || found.In.Name == "" || bare {
+		return found, n >= 2 && bare
 	}
 	first, after, _ := begins(found.In.Seen.String)
 	_, rest, _ := begins(found.With.Seen.String)
 	next, _, _ := begins(rest) // after a name of a role, such as <|user|><|text|>, it is no header
-	return found, strings.Contains(rest, first) && !strings.HasPrefix(after, next)
+	return found, headed && strings.Contains(rest, first) && !strings.HasPrefix(after, next)
 }
 
 // Twin is a marker of the template that is spelt in two ways, such as <|user|> and <｜user｜>.

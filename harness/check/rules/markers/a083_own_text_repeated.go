@@ -74,17 +74,22 @@ func checkRepeated(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// markerAgain returns a marker after the first message that follows itself at once, in a
-// conversation of texts alone: a turn is opened or closed for no message.
-func markerAgain(t *prompts.Prompt) (again markup.Marker, ok bool) {
-	if len(t.In.Tools) > 0 {
-		return again, false
-	}
+// talks reports whether a request has messages with texts alone, all of which are written.
+func talks(t *prompts.Prompt) bool {
 	for i, m := range t.In.Messages {
 		if k := t.Kinds[i]; k == conversation.Call || k == conversation.Result ||
 			strings.TrimSpace(m.At("content").Text()) == "" || t.Spans[i].To == 0 {
-			return again, false
+			return false
 		}
+	}
+	return len(t.In.Tools) == 0
+}
+
+// markerAgain returns a marker after the first message that follows itself at once, in a
+// conversation of texts alone: a turn is opened or closed for no message.
+func markerAgain(t *prompts.Prompt) (again markup.Marker, ok bool) {
+	if !talks(t) {
+		return again, false
 	}
 	last := markup.Marker{}
 	for m := range t.Markers() {
@@ -98,8 +103,8 @@ func markerAgain(t *prompts.Prompt) (again markup.Marker, ok bool) {
 }
 
 // doubled returns the stretches of a prompt that follow themselves at once: lines of the template's
-// own before the first message, or a text of the request with the text around it. Empty
-// messages that follow each other are no such lines.
+// own before the first message or between two texts, or a text of the request with the text around
+// it. Empty messages that follow each other are no such lines.
 func doubled(t *prompts.Prompt) []prompts.Span {
 	var all []prompts.Span
 	preamble := 0
@@ -111,6 +116,17 @@ func doubled(t *prompts.Prompt) []prompts.Span {
 		if len(strings.TrimSpace(text)) >= prompts.Shortest && strings.ContainsFunc(text,
 			unicode.IsLetter) {
 			all = append(all, prompts.Span{From: from, To: from + size})
+		}
+	}
+	for i, span := range t.Spans {
+		to := len(t.Text)
+		if i+1 < len(t.Spans) {
+			to = t.Spans[i+1].From
+		}
+		if talks(t) && span.To < to {
+			for from, size := range linesTwice(t.Text[span.To:to]) {
+				add(span.To+from, size)
+			}
 		}
 	}
 	last := map[jinja.Origin]int{}
