@@ -181,7 +181,7 @@ func begins(prompt string) (marker, rest string, ok bool) {
 
 // lacking returns a prompt that lacks a marker with which two others at least begin, and which
 // stands nowhere else. Where another marker is at its start, the marker must be before a header in
-// all of the others; where a system message is there, it is the first text of all, without a header.
+// all of the others; where a system message is there, it is the first text, without a header.
 func lacking(all []Entry, marker string) (Start, bool) {
 	found := Start{Marker: marker}
 	n, headed, bare := 0, true, false
