@@ -122,8 +122,11 @@ func IDOf(text string, length int, digits string) string {
 // object returns the members that both objects have.
 func object(kind, id string, created int64, model string, choice ordered.Value,
 	usage *Usage) ordered.Value {
-	v := ordered.Pairs("id", id, "object", kind, "created", created, "model", model,
-		"choices", ordered.ArrayOf(choice))
+	v := ordered.ObjectOf(ordered.MemberOf("id", ordered.Str(id)),
+		ordered.MemberOf("object", ordered.Str(kind)),
+		ordered.MemberOf("created", ordered.Num(strconv.FormatInt(created, 10))),
+		ordered.MemberOf("model", ordered.Str(model)),
+		ordered.MemberOf("choices", ordered.ArrayOf(choice)))
 	if usage != nil {
 		v = v.With("usage", ordered.Pairs("prompt_tokens", usage.Prompt,
 			"completion_tokens", usage.Completion, "total_tokens", usage.Prompt+usage.Completion))
@@ -148,8 +151,9 @@ func (c Chunk) Value() ordered.Value {
 	if c.Finish != "" {
 		finish = ordered.Str(string(c.Finish))
 	}
-	return object("chat.completion.chunk", c.ID, c.Created, c.Model, ordered.Pairs("index", 0,
-		"delta", delta, "finish_reason", finish), c.Usage)
+	return object("chat.completion.chunk", c.ID, c.Created, c.Model, ordered.ObjectOf(
+		ordered.MemberOf("index", ordered.Int(0)), ordered.MemberOf("delta", delta),
+		ordered.MemberOf("finish_reason", finish)), c.Usage)
 }
 
 // ParseCompletion reads a chat.completion with one choice.

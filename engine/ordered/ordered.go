@@ -125,9 +125,10 @@ func ObjectOf(members ...Member) Value {
 
 // Pairs returns an object of keys and values that take turns, as the functions of log/slog take
 // them: a value is nil, a string, a bool, an int or int64, a [Value], or a list of strings or of
-// values. It panics at anything else, which is a mistake of the programmer.
+// values. It panics at anything else and at a key without a value, which are mistakes of the
+// programmer. Each value is boxed: what is built for every token takes [ObjectOf].
 func Pairs(pairs ...any) Value {
-	members := make([]Member, len(pairs)/2)
+	members := make([]Member, (len(pairs)+1)/2)
 	for i := range members {
 		members[i] = Member{pairs[2*i].(string), valueOf(pairs[2*i+1])}
 	}

@@ -180,10 +180,14 @@ func TestPairs(t *testing.T) {
 	if v.String() != want {
 		t.Errorf("got %s\nexpected %s", v, want)
 	}
-	defer func() {
-		if recover() == nil {
-			t.Error("a value of another type was taken")
-		}
-	}()
-	ordered.Pairs("x", 1.5)
+	for _, pairs := range [][]any{{"x", 1.5}, {"x", 1, "y"}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%v was taken: a value of another type, or a key without one", pairs)
+				}
+			}()
+			ordered.Pairs(pairs...)
+		}()
+	}
 }
