@@ -31,7 +31,8 @@ import (
 	"strings"
 )
 
-// Write writes a file. Where write fails, the file that was there under the name stays.
+// Write writes a file. Where write fails, the file that was there under the name stays; its
+// permissions stay in any case.
 func Write(name string, write func(io.Writer) error) error {
 	info, err := os.Lstat(name)
 	switch {
@@ -47,8 +48,11 @@ func Write(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(write(f), f.Close())
-	if err == nil {
+	err = write(f)
+	if info != nil {
+		err = errors.Join(err, f.Chmod(info.Mode().Perm()))
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {

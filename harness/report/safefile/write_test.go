@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,6 +38,16 @@ func TestWrite(t *testing.T) {
 		if err := safefile.Write(name, text(want)); err != nil || read(t, name) != want {
 			t.Errorf("%q: %v", want, err)
 		}
+		if err := os.Chmod(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := safefile.Write(name, text("two")); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" &&
+		info.Mode().Perm() != 0o600 {
+		t.Errorf("a file that only its owner may read is %v now (%v)", info.Mode(), err)
 	}
 	no := errors.New("no")
 	if err := safefile.Write(name,
