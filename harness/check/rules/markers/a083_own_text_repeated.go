@@ -118,13 +118,13 @@ func doubled(t *prompts.Prompt) []prompts.Span {
 			all = append(all, prompts.Span{From: from, To: from + size})
 		}
 	}
-	for i, span := range t.Spans {
-		to := len(t.Text)
-		if i+1 < len(t.Spans) {
-			to = t.Spans[i+1].From
-		}
-		if talks(t) && span.To < to {
-			for from, size := range linesTwice(t.Text[span.To:to]) {
+	if talks(t) {
+		for i, span := range t.Spans {
+			to := len(t.Text)
+			if i+1 < len(t.Spans) {
+				to = t.Spans[i+1].From
+			}
+			for from, size := range linesTwice(t.Text[span.To:max(span.To, to)]) {
 				add(span.To+from, size)
 			}
 		}

@@ -43,7 +43,7 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 		}) {
 			continue
 		}
-		f := c.faults[0] // which of the two is right cannot be told
+		f, find := c.faults[0], find // which of the two is right cannot be told
 		what := "later messages are written differently than without"
 		if rest := f.Got[f.Off:]; strings.HasPrefix(rest, "[{'type'") ||
 			strings.HasPrefix(rest, "'}]") {
