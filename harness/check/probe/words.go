@@ -12,6 +12,9 @@ import (
 var Variables = append([]string{"messages", "tools", "add_generation_prompt", "bos_token",
 	"eos_token", "documents", "reasoning_effort"}, caps.ThinkingNames...)
 
+// Roles are the protocol's roles.
+var Roles = []string{"system", "developer", "user", "assistant", "tool"}
+
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "one " + noun

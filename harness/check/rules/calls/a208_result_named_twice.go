@@ -40,18 +40,15 @@ func checkResultNames(s *probe.Subject, find probe.Finder) {
 	}
 	under := func(name string) (prompt probe.Rendering, alike bool) {
 		in := sent.In
-		in.Messages = slices.Clone(in.Messages)
-		in.Messages[last] = in.Messages[last].With("role", ordered.Str(name))
-		prompt, err := s.Render(in)
-		if err != nil {
-			return sent, false
-		}
+		in.Messages = append(slices.Clone(in.Messages[:last]),
+			in.Messages[last].With("role", ordered.Str(name)))
+		prompt, _ = s.Render(in) // no text where it fails
 		return prompt, strings.ReplaceAll(prompt.Text, name, "tool") == sent.Text
 	}
 	_, every := under("ROLENEEDLE")
 	for _, name := range names {
 		other, alike := under(name)
-		if other.Text == sent.Text || !together[name] && (every || !alike) {
+		if other.Text == "" || other.Text == sent.Text || !together[name] && (every || !alike) {
 			continue
 		}
 		at := report.Parting(sent.Text, other.Text)
@@ -89,9 +86,7 @@ func otherRoles(s *probe.Subject) (names []string, together map[string]bool) {
 	return names, together
 }
 
-func isStandard(role string) bool {
-	return slices.Contains([]string{"system", "developer", "user", "assistant", "tool"}, role)
-}
+func isStandard(role string) bool { return slices.Contains(probe.Roles, role) }
 
 // rolesIn returns the roles that an expression asks for, of a comparison or of several of which one
 // must hold.

@@ -35,11 +35,17 @@ func checkMixed(s *probe.Subject, find probe.Finder) {
 	if s.Template.Caps().Needs.Bound != nil {
 		return
 	}
+	var plain []probe.Rendering
+	for _, talk := range [][]ordered.Value{sample.Talk(sample.User),
+		sample.Talk(sample.System, sample.User),
+		sample.Talk(sample.User, sample.Thinking, sample.LaterUser)} {
+		if unset, err := s.Fitted(talk, false, true); err == nil {
+			plain = append(plain, unset)
+		}
+	}
 	for _, v := range growth.SwitchesOf(s) {
-		for _, talk := range [][]ordered.Value{sample.Talk(sample.User),
-			sample.Talk(sample.System, sample.User),
-			sample.Talk(sample.User, sample.Thinking, sample.LaterUser)} {
-			if findMixed(s, find, v, talk) {
+		for _, unset := range plain {
+			if findMixed(s, find, v, unset) {
 				break
 			}
 		}
@@ -47,17 +53,10 @@ func checkMixed(s *probe.Subject, find probe.Finder) {
 }
 
 func findMixed(s *probe.Subject, find probe.Finder, values []ordered.Member,
-	talk []ordered.Value) bool {
-	unset, err := s.Fitted(talk, false, true)
-	if err != nil {
-		return false
-	}
+	unset probe.Rendering) bool {
 	var texts []string
 	for _, v := range values {
-		with, err := s.With(unset, v)
-		if err != nil {
-			with.Text = ""
-		}
+		with, _ := s.With(unset, v) // no text where it fails
 		texts = append(texts, with.Text)
 	}
 	if slices.Contains(texts, unset.Text) {

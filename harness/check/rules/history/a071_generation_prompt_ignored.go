@@ -91,12 +91,12 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 			find(not.At(len(not.Text)-1), "add_generation_prompt works the wrong way: the "+
 				"assistant's header is there without it")
 		case lacks || turn != "" && tail == turn+"\n" && begins(s, turn):
-			find, differs := find, "ends with a line break that the history lacks"
+			// the model writes the line feed itself
+			find := probe.NoteIf(lacks && endsMarked(tail), find)
+			differs := "ends with a line break that the history lacks"
 			if lacks {
 				differs = "lacks the line break that the history has"
 			}
-			// the model writes the line feed itself
-			find = probe.NoteIf(lacks && endsMarked(tail), find)
 			at, history := headerOf(s, asked.At(len(asked.Text)-1))
 			find(at, "the prompt %s after the assistant's header\nthe prompt ends: %s\n"+
 				"the history has: %s", differs, report.Quote(asked.Text, len(asked.Text)), history)

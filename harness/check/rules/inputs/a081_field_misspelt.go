@@ -33,9 +33,6 @@ var ofMessages = []string{"role", "content", "tool_calls", "tool_call_id", "name
 // ofMessage matches the path of a field of a message.
 var ofMessage = regexp.MustCompile(`^messages\[\d+\]\.\w+$`)
 
-// roles are the protocol's roles.
-var roles = []string{"system", "developer", "user", "assistant", "tool"}
-
 func checkFields(s *probe.Subject, find probe.Finder) {
 	checkRoleNames(s, find)
 	present := map[string]bool{} // names that some request has
@@ -89,7 +86,7 @@ func checkRoleNames(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(compared)) {
-		for _, meant := range roles {
+		for _, meant := range probe.Roles {
 			if slipped(name, meant) && !isPlural(name, meant) {
 				find(literal(s, name), "a role is compared with %q, which no message has; %s "+
 					"may be meant\nrequest: %s", name, meant, compared[name])
