@@ -11,6 +11,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -48,11 +49,8 @@ func (f FS) Open(name string) (fs.File, error) {
 		return folder{list, f, name}, nil
 	}
 	stat, err := stored.Stat()
-	if err != nil {
-		return nil, err
-	}
-	text, err := f.ReadFile(name)
-	if err != nil {
+	text, unread := f.ReadFile(name)
+	if err := cmp.Or(unread, err); err != nil {
 		return nil, err
 	}
 	return file{bytes.NewReader(text), info{stat, int64(len(text))}}, nil

@@ -139,10 +139,10 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 	slices.SortStableFunc(relatives, func(a, b *advisory.Record) int {
 		return cmp.Compare(shared[b], shared[a])
 	})
-	if nearest := slices.IndexFunc(relatives, func(r *advisory.Record) bool {
-		return all == nil && has(r.Template.Rule)
-	}); nearest >= 0 {
-		all = []Match{{relatives[nearest], ByRelation}}
+	for _, r := range relatives {
+		if all == nil && has(r.Template.Rule) {
+			all = []Match{{r, ByRelation}}
+		}
 	}
 	if err := renders.Exhausted(); err != nil {
 		return nil, err
