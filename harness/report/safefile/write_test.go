@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,8 +44,7 @@ func TestWrite(t *testing.T) {
 	if err := safefile.Write(name, text("two")); err != nil {
 		t.Error(err)
 	}
-	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" &&
-		info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("a file that only its owner may read is %v now (%v)", info.Mode(), err)
 	}
 	no := errors.New("no")
