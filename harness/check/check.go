@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -90,13 +91,22 @@ func Template(src subject.Source, o Options) []rule.Result {
 	})
 }
 
-// Finds reports whether a rule finds its fault in a template, by that rule alone: what hides a part
-// of the template is seen where it keeps this rule from judging.
-func Finds(src subject.Source, id string) bool {
-	s := newSubject(src, Options{Only: []string{id}})
-	return slices.ContainsFunc(behind(s, look(s)), func(r rule.Result) bool {
-		return r.Rule == id && r.IsFinding()
-	})
+// Finder returns a function that reports whether a rule finds its fault in a template, by that rule
+// alone: what hides a part of the template is seen where it keeps a rule that was asked for from
+// judging. What several rules want to know of the template is found once.
+func Finder(src subject.Source) func(id string) bool {
+	once := sync.OnceValue(func() *probe.Subject { return newSubject(src, Options{}) })
+	return func(id string) bool {
+		s := once()
+		s.Options.Only = []string{id}
+		results := look(s)
+		if slices.ContainsFunc(results, func(r rule.Result) bool { return r.Status == rule.Unjudged }) {
+			results = behind(s, results)
+		}
+		return slices.ContainsFunc(results, func(r rule.Result) bool {
+			return r.Rule == id && r.IsFinding()
+		})
+	}
 }
 
 // look runs all rules on a template as it is.
@@ -198,9 +208,13 @@ func ToolCapable(together []subject.Source, o Options) []rule.Result {
 func Clients(src subject.Source, o Options, of []clients.Client) []rule.Result {
 	s := probe.New(src, o, clientrules.Rules)
 	s.Clients = of
-	var results []rule.Result
-	for _, r := range clientrules.Rules {
-		if o.Runs(r.ID) && s.Template != nil {
+	return run(s, clientrules.Rules)
+}
+
+// run runs rules that are not those of every template. A template that does not compile has none.
+func run(s *probe.Subject, rules []*probe.Rule) (results []rule.Result) {
+	for _, r := range rules {
+		if s.Options.Runs(r.ID) && s.Template != nil {
 			results = append(results, s.Rules.Run(r)...)
 		}
 	}
@@ -231,13 +245,7 @@ func Against(src subject.Source, o Options, e Encoder) ([]rule.Result, Counts) {
 	if s.Encoder = e; s.Template == nil {
 		return nil, Counts{}
 	}
-	var results []rule.Result
-	for _, r := range encoders.Rules {
-		if o.Runs(r.ID) {
-			results = append(results, s.Rules.Run(r)...)
-		}
-	}
-	return results, encoders.Compared.Of(s).Counts
+	return run(s, encoders.Rules), encoders.Compared.Of(s).Counts
 }
 
 // TurnsOf learns how a template frames its turns, as rule A058 does. The error is that of a

@@ -112,10 +112,10 @@ func (b *Book) Matches(ctx context.Context, src subject.Source, l engine.Limits)
 		return nil, err
 	}
 	src = src.Limited(ctx, l)
-	found := map[string]bool{}
+	finds, found := check.Finder(src), map[string]bool{}
 	has := func(id string) bool { // prompts may be the same for another reason than the fault
 		if _, asked := found[id]; !asked {
-			found[id] = check.Finds(src, id)
+			found[id] = finds(id)
 		}
 		return found[id]
 	}
