@@ -207,18 +207,15 @@ func (a *Answer) fresh(kind FaultKind, id, path string) {
 	}
 }
 
-// take adds a part of an answer to the message.
+// take adds a part of an answer to the message. What the protocol does not have is no part of it.
 func (a *Answer) take(b *readBlock) {
-	if b.kind == lostBlock {
-		return
-	}
 	text := b.whole.String()
 	switch b.kind {
 	case "thinking", "reasoning":
 		a.reasonings = append(a.reasonings, text...)
 	case "text", "message":
 		a.contents = append(a.contents, text...)
-	default:
+	case "tool_use", "function_call", "custom_tool_call":
 		a.Message.ToolCalls = append(a.Message.ToolCalls, chat.ToolCall{ID: b.id, Name: b.name,
 			Arguments: text, Complete: true})
 		a.Custom = append(a.Custom, b.kind == "custom_tool_call")
@@ -250,7 +247,7 @@ func (a *Answer) named(name, kind string) {
 	}
 }
 
-// lostBlock is the kind of a block whose beginning did not come.
+// lostBlock is the kind of a block whose beginning did not come, or that the protocol does not have.
 const lostBlock = "lost"
 
 // readBlock is a block or an item that is being read.

@@ -119,9 +119,8 @@ func (r *messagesReader) start(v ordered.Value) {
 	r.a.next(v.At("index"), "content_block_start: index", r.blocks)
 	r.blocks++
 	block := v.At(path)
-	r.open = r.a.messageBlock(block, path)
-	if r.open == nil {
-		r.open = &readBlock{kind: block.At("type").Text()}
+	if r.open = r.a.messageBlock(block, path); r.open == nil {
+		r.open = &readBlock{kind: lostBlock}
 	}
 	if in := block.At("input"); r.open.kind == "tool_use" {
 		if in.Kind() != ordered.Object || len(in.Members()) > 0 {
@@ -190,7 +189,9 @@ func (r *messagesReader) close() {
 	if b.kind == "tool_use" && b.whole.Len() == 0 {
 		b.whole.WriteString("{}")
 	}
-	r.content = append(r.content, r.a.closeBlock(b))
+	if b.kind != lostBlock {
+		r.content = append(r.content, r.a.closeBlock(b))
+	}
 }
 
 // closeBlock adds a block to the message, and returns it as a client hands it back.
@@ -198,8 +199,6 @@ func (a *Answer) closeBlock(b *readBlock) ordered.Value {
 	whole := b.whole.String()
 	a.take(b)
 	switch b.kind {
-	case lostBlock:
-		return ordered.Value{}
 	case "thinking":
 		a.Sealed = append(a.Sealed, b.sealed)
 		return typed(b.kind, text("thinking", whole), text("signature", b.sealed))

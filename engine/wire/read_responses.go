@@ -162,7 +162,7 @@ func (r *responsesReader) added(v ordered.Value) {
 	a.next(v.At("output_index"), "response.output_item.added: output_index", r.items)
 	r.items++
 	if r.open = r.item(v.At("item"), "item"); r.open == nil {
-		r.open = &readBlock{kind: v.At("item", "type").Text()}
+		r.open = &readBlock{kind: lostBlock}
 	}
 }
 
