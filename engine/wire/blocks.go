@@ -178,9 +178,8 @@ func (f *freeText) close() string {
 	if f.state != beforeText {
 		return ""
 	}
-	if v, err := ordered.ParseString(f.held); err == nil && v.Kind() == ordered.Object &&
-		len(v.Members()) == 0 {
-		return "" // a call without input
+	if _, err := ordered.ParseString(f.held); err == nil {
+		return "" // {}, a call without input: all else that may open the text is cut off
 	}
 	return f.held
 }

@@ -224,3 +224,69 @@ func TestNoRandomness(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestUnlikePrefix writes an answer that does not go on as the request ends: nothing is left out.
+func TestUnlikePrefix(t *testing.T) {
+	r, err := wire.Messages.Decode(parse(t, `{"max_tokens": 1, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "Hello"}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := wire.Messages.Writer(wire.Envelope{ID: "1", Request: r})
+	for _, piece := range []string{"He", "y", "llo"} {
+		w.Delta(nil, chat.Delta{Content: piece})
+	}
+	if got := w.Whole(wire.End{}).At("content").String(); got != `[{"type": "text", "text": "yllo"}]` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestShownReasoning hands sealed reasoning back beside its text, beside none and beside another.
+func TestShownReasoning(t *testing.T) {
+	s := sealer(t)
+	sealed, err := s.Seal("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for shown, want := range map[string]string{"a": "a", "": "a",
+		"b": "messages[0].content[0].signature: invalid signature: it was altered, or sealed by a server with another key"} {
+		body := parse(t, fmt.Sprintf(`{"max_tokens": 1, "messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": %q, "signature": %q}]}, {"role": "user", "content": "x"}]}`, shown, sealed))
+		r, err := wire.Messages.Decode(body, s)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = r.Chat.Messages[0].At("reasoning_content").Text()
+		}
+		if got != want {
+			t.Errorf("beside %q: got %q, want %q", shown, got, want)
+		}
+	}
+}
+
+// TestManyFaults keeps the first hundred faults of an answer.
+func TestManyFaults(t *testing.T) {
+	r := wire.Messages.Reader()
+	for range 200 {
+		r.Mark()
+	}
+	a := r.End()
+	if len(a.Faults) != 100 || a.Faults[99].Evidence != "event 100" {
+		t.Errorf("%d faults, the last %v", len(a.Faults), a.Faults[len(a.Faults)-1])
+	}
+}
+
+// TestFollowNothing goes on after an answer without calls.
+func TestFollowNothing(t *testing.T) {
+	turn := []ordered.Value{ordered.Str("turn")}
+	for p, want := range map[wire.Protocol]string{
+		wire.ChatCompletions: `{"messages": [1, "turn"]}`,
+		wire.Messages:        `{"messages": [1, "turn"]}`,
+		wire.Responses:       `{"input": [1, "turn"]}`,
+	} {
+		request := parse(t, `{"messages": [1]}`)
+		if p == wire.Responses {
+			request = parse(t, `{"input": [1]}`)
+		}
+		if got := p.Follow(request, &wire.Answer{Turn: turn}, nil).String(); got != want {
+			t.Errorf("%s: got %s, want %s", p.Name(), got, want)
+		}
+	}
+}

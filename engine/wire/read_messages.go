@@ -154,9 +154,7 @@ var blockDeltas = map[string]struct{ block, key string }{
 }
 
 func (r *messagesReader) delta(v ordered.Value) {
-	if !r.current(v, "content_block_delta") {
-		return
-	}
+	r.current(v, "content_block_delta")
 	d := v.At("delta")
 	kind := d.At("type").Text()
 	if r.open.kind == lostBlock {

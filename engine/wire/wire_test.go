@@ -373,6 +373,7 @@ func TestFreeText(t *testing.T) {
 		{`echo "hi"`, `echo "hi"`},
 		{`{"inp`, `{"inp`},
 		{`{"input": "cut off`, "cut off"},
+		{`{"input": "\q \ud0abx \ud8zz \uD83D\uDE00 \u0041 \ud83dx \ud83d\n \ud83d\uzz \u00zz"}`, "\\q \ud0abx \\ud8zz \U0001F600 A \xed\xa0\xbdx \xed\xa0\xbd\n \xed\xa0\xbd\\uzz \\u00zz"},
 	} {
 		for cut := range len(tt.arguments) {
 			r, err := wire.Responses.Decode(parse(t, body(wire.Responses, false)), nil)
