@@ -70,7 +70,7 @@ func CompileFrame(t Tree) (f *Frame, err error) {
 // Link completes a frame's program. It takes time linear in the size of the parts and of the
 // frame's program, which it copies.
 func (f *Frame) Link(parts Parts) (p *Program, err error) {
-	if len(f.opens) == 0 && len(parts.Rules) == 0 {
+	if len(f.opens) == 0 { // and no place for parts
 		p := f.program
 		return &p, nil
 	}

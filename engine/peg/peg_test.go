@@ -198,6 +198,36 @@ func opcodes(t *testing.T) (names []string) {
 	return names
 }
 
+// bytesOfAll has every byte once.
+func bytesOfAll() string {
+	var all [256]byte
+	for i := range all {
+		all[i] = byte(i)
+	}
+	return string(all[:])
+}
+
+// TestPrint prints patterns that TestString's tree does not have.
+func TestPrint(t *testing.T) {
+	for _, tt := range []struct {
+		p    peg.Pattern
+		want string
+	}{
+		{peg.Rep{P: lit("a"), Min: 1}, `"a"+`}, {peg.Rep{P: lit("a"), Min: 2}, `"a"{2,}`},
+		{peg.Rep{P: lit("a"), Max: 1}, `"a"{0,1}`}, {peg.Rep{P: lit("a"), Min: 1, Max: 1}, `"a"{1,1}`},
+		{peg.Until{Stops: []peg.Stop{{Text: "x"}}}, `{"x"}`},
+		{peg.Emit{Kind: 1, Arg: 2, Text: "a"}, `text=2="a"`}, {peg.Emit{Kind: 9}, "kind9=0"},
+		{peg.Dispatch{Words: []string{"a", "b"}}, `dispatch("a"; "b")`},
+		{peg.Switch{Name: "s"}, "switch(s)"},
+		{peg.Switch{Name: "s", After: lit(">")}, `switch(s)&">"`},
+	} {
+		tree := peg.Tree{Kinds: []string{"", "text"}, Root: tt.p}
+		if got, want := tree.String(), "root = "+tt.want+"\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestCompileErrors(t *testing.T) {
 	longGuard := peg.Seq{chars(), peg.Cut{}, emit()}
 	tests := []struct {
@@ -227,6 +257,16 @@ func TestCompileErrors(t *testing.T) {
 		{"empty stub", peg.Stub{}, "root: a Stub needs a text"},
 		{"before", peg.Before{Off: -1}, "root: Before needs an offset of 0 to 2³¹-1, not -1"},
 		{"emit", peg.Emit{Kind: 1, Arg: -1}, "root: Emit needs a number of 0 to 2³¹-1, not -1"},
+		{"before, far", peg.Before{Off: 1 << 40}, "root: Before needs an offset of 0 to 2³¹-1, not 1099511627776"},
+		{"emit, large", peg.Emit{Kind: 1, Arg: 1 << 40}, "root: Emit needs a number of 0 to 2³¹-1, not 1099511627776"},
+		{"bounds below 0", peg.Rep{P: lit("a"), Min: -1}, "root: no number of repetitions is at least -1 and at most 0"},
+		{"most below 0", peg.Rep{P: lit("a"), Max: -1}, "root: no number of repetitions is at least 0 and at most -1"},
+		{"most, large", peg.Rep{P: lit("a"), Max: 1 << 40}, "root: no number of repetitions is at least 0 and at most 1099511627776"},
+		{"least, large", peg.Rep{P: lit("a"), Min: 1 << 40}, "root: no number of repetitions is at least 1099511627776 and at most 0"},
+		{"no words", peg.Dispatch{}, "root: a Dispatch needs words, and no bodies or one for each: 0 words, 0 bodies"},
+		{"spaced stop", peg.Until{Stops: []peg.Stop{{Text: " x", Space: true}}}, `root: stop " x" must be a text, and must not begin with white space where it has Space`},
+		{"the second stop logs", peg.Until{Stops: []peg.Stop{{Text: "w"}, {Text: "x", After: lit("a")}, {Text: "y", After: emit()}}}, "root: after y: After logs events (it only looks ahead)"},
+		{"too many bytes", peg.Until{Stops: []peg.Stop{{Text: bytesOfAll()}}}, "root: the stops are too long together"},
 		{"cut outside", peg.Seq{lit("a"), peg.Cut{}}, "root: seq 2: there is nothing to cut (a Cut belongs to an alternative, outside predicates, Hold, Try, Capture and other rules)"},
 		{"cut in a hold", peg.Choice{peg.Hold{P: peg.Cut{}}, peg.Seq{}}, "root: choice 1: hold: there is nothing to cut (a Cut belongs to an alternative, outside predicates, Hold, Try, Capture and other rules)"},
 		{"two cuts", peg.Choice{peg.Seq{lit("a"), peg.Cut{}, peg.Cut{}}, peg.Seq{}}, "root: choice 1: seq 3: a second Cut of the same alternative"},
@@ -323,6 +363,9 @@ func TestVerifyErrors(t *testing.T) {
 		{"the wrong frame", []peg.Inst{inst(peg.OpLoop), inst(peg.OpCommit, 2), match}, `peg: 1  commit ->2: stack "Ml" has no 'c' on top`},
 		{"two ways", []peg.Inst{inst(peg.OpChoice, 1), match}, `peg: 1  match: stack "Mc" here, "M" on another way`},
 		{"match in a rule", []peg.Inst{inst(peg.OpCall, 2), match, match}, `peg: 2  match: stack "R"`},
+		{"a number below 0", []peg.Inst{inst(peg.OpBefore, -1)}, "peg: 0  before: negative number -1"},
+		{"no until", []peg.Inst{inst(peg.OpRefuse, -1), match}, "peg: 0  refuse: operand -1 is not below 0"},
+		{"too long", make([]peg.Inst, peg.MaxCode+1), "peg: a program of 1048577 instructions; at most 1048576 are allowed"},
 		{"return from the root", []peg.Inst{inst(peg.OpReturn)}, `peg: 0  return: stack "M"`},
 	}
 	for _, test := range tests {
@@ -332,6 +375,28 @@ func TestVerifyErrors(t *testing.T) {
 				t.Errorf("\n got %v\nwant %s", err, test.want)
 			}
 		})
+	}
+	p, err := peg.Compile(everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, cut := range map[string]func(u *peg.UntilTable){
+		"Space": func(u *peg.UntilTable) { u.Space = nil },
+		"Stub":  func(u *peg.UntilTable) { u.Stub = nil },
+		"After": func(u *peg.UntilTable) { u.After = nil },
+	} {
+		broken := *p
+		broken.Untils = slices.Clone(p.Untils)
+		cut(&broken.Untils[0])
+		if err := broken.Verify(); err == nil || err.Error() != "peg: until 0: tables of different lengths" {
+			t.Errorf("without %s: %v", what, err)
+		}
+	}
+	if got := (&peg.Program{Code: []peg.Inst{inst(200)}}).Inst(0); got != "op200" {
+		t.Errorf("got %s", got)
+	}
+	if got := (&peg.Program{Code: []peg.Inst{inst(peg.OpLit, 7)}}).Inst(0); got != "lit <operand 7 is not below 0>" {
+		t.Errorf("got %s", got)
 	}
 }
 
@@ -462,10 +527,52 @@ func TestFrame(t *testing.T) {
 		{peg.Parts{}, "needs words"},
 		{peg.Parts{Words: []string{"a"}}, "1 words, but 0 bodies"},
 		{peg.Parts{Words: []string{"a"}, Bodies: map[string][]peg.Pattern{"s": {peg.Seq{}}}}, "as the Switch says"},
+		{peg.Parts{Words: []string{""}, Bodies: map[string][]peg.Pattern{"s": {peg.Cut{}}}}, "a word needs 1 to 1024 bytes, not 0"},
 		{peg.Parts{Words: []string{strings.Repeat("a", peg.MaxWord+1)}, Bodies: map[string][]peg.Pattern{"s": {peg.Cut{}}}}, "not 1025"},
 	} {
 		if _, err := f.Link(c.parts); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}
+
+// TestFrames compiles frames with other Switches than TestFrame's, and frames without any.
+func TestFrames(t *testing.T) {
+	frame := func(p peg.Pattern) *peg.Frame {
+		f, err := peg.CompileFrame(peg.Tree{Root: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	for _, tt := range []struct {
+		f     *peg.Frame
+		parts peg.Parts
+		want  string // of the error
+	}{
+		{frame(lit("a")), peg.Parts{}, ""},
+		{frame(lit("a")), peg.Parts{Rules: []peg.Rule{{Name: "r", P: lit("b")}}}, ""},
+		{frame(peg.Choice{peg.Seq{peg.Switch{Name: "s", Cuts: true}, lit("b")}, lit("c")}), peg.Parts{Words: []string{"x"}, Bodies: map[string][]peg.Pattern{"s": {peg.Cut{}}}}, ""},
+		{frame(peg.Switch{Name: "s"}), peg.Parts{Words: []string{"x"}, Bodies: map[string][]peg.Pattern{"s": {lit("y")}}}, ""},
+		{frame(peg.Switch{Name: "s"}), peg.Parts{Words: []string{"x"}, Bodies: map[string][]peg.Pattern{"s": {emit()}}}, `a body of the switch "s" logs events`},
+	} {
+		p, err := tt.f.Link(tt.parts)
+		if err == nil {
+			err = p.Verify()
+		}
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("got %v, want %q", err, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		p    peg.Pattern
+		want string
+	}{
+		{peg.Switch{Name: "s", After: emit()}, "peg: root: after: After logs events (log events in the bodies)"},
+		{peg.Switch{Name: "s", Cuts: true}, "peg: root: there is nothing to cut (a Cut belongs to an alternative, outside predicates, Hold, Try, Capture and other rules)"},
+	} {
+		if _, err := peg.CompileFrame(peg.Tree{Root: tt.p}); err == nil || err.Error() != tt.want {
+			t.Errorf("got %v, want %s", err, tt.want)
 		}
 	}
 }

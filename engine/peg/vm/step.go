@@ -476,10 +476,8 @@ func (m *Machine) scanStep(i int, kind peg.Kind) peg.Status {
 	m.scanner.kind, m.scanner.number = kind, 0
 	n, st := s.Step(m.buf[m.pos-m.base:end-m.base], m.closed && !capped, &m.scanner)
 	m.pos += n
-	if st == peg.NeedMore && (capped || m.closed) {
-		if capped {
-			m.hit("held bytes")
-		}
+	if st == peg.NeedMore && capped {
+		m.hit("held bytes")
 		return peg.Fail
 	}
 	return st

@@ -213,7 +213,7 @@ func (m *Machine) Reset() {
 // program ended.
 func (m *Machine) Write(piece []byte) peg.Status {
 	m.fresh()
-	if m.done || m.closed {
+	if m.done { // so it is after Close
 		return m.status
 	}
 	if len(m.buf) == 0 {
@@ -250,7 +250,7 @@ func (m *Machine) fresh() {
 // Close says that the text is complete, and runs to the end. The status is then Match or Fail.
 func (m *Machine) Close() peg.Status {
 	m.fresh()
-	if m.done || m.closed {
+	if m.done {
 		return m.status
 	}
 	m.closed = true

@@ -3,6 +3,7 @@ package vm_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
@@ -260,6 +261,40 @@ func TestLimits(t *testing.T) {
 				t.Errorf("error %v, want %s", err, test.err)
 			}
 		})
+	}
+}
+
+// waits is a scanner that needs more until the text has ended, and fails then.
+type waits struct{}
+
+func (waits) Name() string               { return "waits" }
+func (waits) First() (peg.ByteSet, bool) { return peg.ByteSet{}.Not(), false }
+func (waits) New() peg.Scanner           { return waits{} }
+func (waits) Reset()                     {}
+func (waits) Step(in []byte, closed bool, _ peg.Out) (int, peg.Status) {
+	if closed {
+		return len(in), peg.Fail
+	}
+	return len(in), peg.NeedMore
+}
+
+// TestWaits: a scanner that asks for more than may be held fails; a limit as large as can be is
+// never met.
+func TestWaits(t *testing.T) {
+	either := peg.Choice{peg.Hold{P: peg.Scan{Kind: kindB, Scanner: waits{}}},
+		peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "<", Space: true, After: peg.Lit{Text: "/"}}}}}
+	for _, tt := range []struct {
+		held int
+		err  string
+	}{{0, ""}, {math.MaxInt, ""}, {2, "at byte 2 of the output: limit on held bytes reached"}} {
+		m := machine(t, vm.Limits{Held: tt.held}, either)
+		got, st, _ := play(m, "ab\r\r<\r", nil)
+		if want := "a 0 [0,6) \"ab\\r\\r<\\r\"\n"; got != want || st != peg.Match {
+			t.Errorf("held %d: %v, got %s, want %s", tt.held, st, got, want)
+		}
+		if err := m.Err(); (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("held %d: %v, want %s", tt.held, err, tt.err)
+		}
 	}
 }
 
