@@ -844,7 +844,7 @@ func (p *percent) convertText(b *builder, f spec, v Value) {
 			v = str(e, v)
 		}
 	case 'r', 'a':
-		if f.kind == 'r' || p.markup { // ascii of the escaping helper is its repr
+		if f.kind == 'r' {
 			v = repr(e, v)
 		} else {
 			v = ascii(e, v)

@@ -324,7 +324,7 @@ func updateDict(c *call, d *dict) {
 var viewMethods = []entryOf{
 	{"isdisjoint", "/ other", func(c *call) Value {
 		if c.recv.view().kind == viewValues {
-			panic(errf(AttributeError, "'dict_values' object has no attribute 'isdisjoint'"))
+			panic(errf(UndefinedError, "'dict_values' object has no attribute 'isdisjoint'"))
 		}
 		for _, item := range collect(c.eval, c.args[0]) {
 			if contains(c.eval, c.recv, item) {

@@ -633,9 +633,9 @@ func translate(c *call) Value {
 			b.sub(c.recv, i, i+n)
 		case to.isString():
 			b.str(to)
-		case to.kind == Int && to.int() >= 0 && to.int() <= 0x10FFFF:
+		case to.isInteger() && to.kind != BigInt && to.int() >= 0 && to.int() <= 0x10FFFF:
 			b.lit(string(appendRune(nil, rune(to.int()))))
-		case to.kind == Int:
+		case to.isInteger():
 			panic(errf(ValueError, "character mapping must be in range(0x110000)"))
 		case !to.isNone():
 			panic(errf(TypeError, "character mapping must return integer, None or str"))

@@ -390,7 +390,7 @@ func floatPower(x, y float64) Value {
 	if math.IsInf(f, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
 		panic(errf(OverflowError, "(34, 'Numerical result out of range')"))
 	}
-	if f != 0 && !math.IsInf(f, 0) && !math.IsNaN(f) && x != 1 && x != -1 {
+	if f != 0 && !math.IsInf(f, 0) && !math.IsNaN(f) && x != 1 && x != -1 && y != 0 {
 		f = math.Copysign(exactPower(math.Abs(x), y), f)
 	}
 	return floatValue(f)
@@ -563,7 +563,9 @@ func parseFloat(s string) float64 {
 		panic(fail)
 	}
 	switch strings.ToLower(body) {
-	case "inf", "infinity", "nan":
+	case "nan":
+		return math.NaN()
+	case "inf", "infinity":
 		f, _ := strconv.ParseFloat(t, 64)
 		return f
 	}
