@@ -59,6 +59,8 @@ var languages = []struct {
 	{"carriage_returns", "root ::= a\r\na ::= \"1\"\r\n", []string{"1"}, []string{"2"}},
 	{"camel_case", `root ::= dataType` + "\n" + `dataType ::= "int"`, []string{"int"}, []string{"Int"}},
 	{"token_text", `root ::= <think> .* </think>`, []string{"<think>a</think>"}, []string{"<think>", "x</think>"}},
+	{"replacement_character", "root ::= \"\uFFFD\" [\uFFFD]", []string{"\uFFFD\uFFFD"}, []string{"\uFFFD"}},
+	{"empty_literals", `root ::= "" "a" ("" | "b" "") ""`, []string{"a", "ab"}, []string{"", "b"}},
 	{"raw_newline_in_literal", "root ::= \"a\nb\"", []string{"a\nb"}, []string{"ab"}},
 	{"arithmetic", "root  ::= (expr \"=\" ws term \"\\n\")+\nexpr  ::= term ([-+*/] term)*\nterm  ::= ident | num | \"(\" ws expr \")\" ws\nident ::= [a-z] [a-z0-9_]* ws\nnum   ::= [0-9]+ ws\nws    ::= [ \\t\\n]*",
 		[]string{"1+1=2\n", "(a+b)*c=d\nx=1\n"}, []string{"1+=2\n", "a=1"}},
@@ -113,6 +115,7 @@ func TestParseErrors(t *testing.T) {
 		{"count_order", "root ::= \"a\"{3,2}", "<input>:1:13: repetition {3,2}: the smaller count comes first"},
 		{"count_missing", "root ::= \"a\"{,2}", "<input>:1:14: expected a count in a repetition, found ','"},
 		{"count_huge", "root ::= \"a\"{99999999999}", "<input>:1:14: a repetition of more than 1000000000"},
+		{"count_digits", "root ::= \"a\"{99999999999999999999999}", "<input>:1:14: a repetition of more than 1000000000"},
 		{"count_open", "root ::= \"a\"{2", "<input>:1:15: expected } to close a repetition, found the end of the grammar"},
 		{"escape", `root ::= "\q"`, "<input>:1:11: unknown escape"},
 		{"escape_digits", `root ::= "\u12"`, "<input>:1:11: expected 4 hexadecimal digits after \\u"},
@@ -664,6 +667,8 @@ func TestSamplerEnds(t *testing.T) {
 		{"root ::= (a{0,1000000}){0,1000000}\na ::= (\"x\" | root2){0,1000}\nroot2 ::= \"y\" a a a", ""},
 		{"root ::= \"x\"{1000000000}", "grammar: the shortest sentence is longer than 4194304 characters"},
 		{"root ::= <[5]>", "grammar: the token <[5]> has no text of its own"},
+		{"root ::= !<a>", "grammar: the token !<a> has no text of its own"},
+		{"root ::= (!<a>){3}", "grammar: the token !<a> has no text of its own"},
 	} {
 		g := parse(t, tt.text)
 		s, err := gbnf.NewSampler(g, rand.New(rand.NewSource(1)))
@@ -678,6 +683,34 @@ func TestSamplerEnds(t *testing.T) {
 		}
 		if err == nil && len(text) > 100_000 {
 			t.Errorf("%s: a sample of %d bytes", tt.text, len(text))
+		}
+	}
+}
+
+// TestTokenBytes ends tokens inside characters, and goes on after a refusal.
+func TestTokenBytes(t *testing.T) {
+	m, err := gbnf.NewMatcher(parse(t, "root ::= (<[7]> | \"é\") \"é\"?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		ids    []int
+		pieces []string
+		want   string // whether it may go on after each token, and whether it is done then
+	}{
+		{[]int{7, 1}, []string{"\xc3", "é"}, "true true true true "},
+		{[]int{1, 7}, []string{"\xc3", "\xa9"}, "true false true true "},
+		{[]int{1, 7}, []string{"é", "é"}, "true true true true "},
+		{[]int{7, 7}, []string{"\xc3", "x"}, "true true false false "},
+		{[]int{1, 7}, []string{"x", "é"}, "false false false false "},
+	} {
+		m.Reset()
+		got := ""
+		for i, id := range tt.ids {
+			got += fmt.Sprint(m.AcceptToken(id, tt.pieces[i]), m.Done(), " ")
+		}
+		if got = strings.Join(strings.Fields(got), " ") + " "; got != tt.want {
+			t.Errorf("%v %q: got %s, want %s", tt.ids, tt.pieces, got, tt.want)
 		}
 	}
 }

@@ -38,6 +38,36 @@ r-3d ::= ([\u002Da])? "é"
 	}
 }
 
+// TestSpelling spells characters, names and groups in both languages.
+func TestSpelling(t *testing.T) {
+	g := grammar(t, `root ::= -x 9x r-9x "\n\r\t\x01é\U000E0001😀" [A-Zé0-9a-z\n\t☃] ("a" | "b") ([x] "y")*
+-x ::= "m"
+9x ::= "n"
+r-9x ::= "o"
+`)
+	ebnf, err := g.EBNF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `root ::= r--x r-9x r-9x-2 "\n\r\t\u0001é` + "\U000E0001" + `😀" [\u0009-\u000A0-9A-Za-zé\u2603] ("a" | "b") ([x] "y")*
+r--x ::= "m"
+r-9x ::= "n"
+r-9x-2 ::= "o"
+`
+	if ebnf != want {
+		t.Errorf("got\n%s\nwant\n%s", ebnf, want)
+	}
+	lark := g.Lark()
+	const wantLark = `start: r__x r_9x r_9x_2 "\n\r\t\u0001é` + "\U000E0001" + `😀" /[\t-\n0-9A-Za-zé\x{2603}]/ ("a" | "b") (/[x]/ "y")*
+r__x: "m"
+r_9x: "n"
+r_9x_2: "o"
+`
+	if lark != wantLark {
+		t.Errorf("got\n%s\nwant\n%s", lark, wantLark)
+	}
+}
+
 // TestLark pins where characters are lexemes of their own: wherever a longer lexeme could swallow
 // a character that something else is to read.
 func TestLark(t *testing.T) {

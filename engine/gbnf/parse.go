@@ -410,7 +410,7 @@ func (p *parser) token() Element {
 	p.pos += end + 1
 	if number, ok := strings.CutPrefix(text, "<["); ok {
 		id, err := strconv.ParseUint(strings.TrimSuffix(number, "]>"), 10, 31)
-		if err != nil || !strings.HasSuffix(number, "]>") {
+		if err != nil { // as it is where the > stays
 			p.fail(start, "", "expected a token's number as in <[123]>")
 		}
 		e.ID = int(id)
