@@ -31,7 +31,7 @@ func names(g *Grammar, root string, change func(name string) string) map[string]
 			continue
 		}
 		name := r.Name
-		if first := name[0]; first == '-' || first >= '0' && first <= '9' {
+		if name[0] <= '9' { // a hyphen or a digit
 			name = change(name)
 		}
 		for n := 2; taken[name]; n++ {

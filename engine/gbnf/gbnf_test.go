@@ -519,7 +519,7 @@ func TestRefusal(t *testing.T) {
 // TestEqual compares grammars that differ in one thing.
 func TestEqual(t *testing.T) {
 	all := []string{`root ::= "a"`, `root ::= "b"`, "root ::= a\na ::= \"a\"", "root ::= b\nb ::= \"a\"", `root ::= [ab]`, `root ::= [^ab]`,
-		`root ::= [ac]`, `root ::= <[1]>`, `root ::= <[2]>`, `root ::= !<[2]>`, `root ::= <a>`, `root ::= "a"+`, `root ::= "a"*`, `root ::= "a"{1,2}`, `root ::= "b"+`, `root ::= .`}
+		`root ::= [ac]`, `root ::= <[1]>`, `root ::= <[2]>`, `root ::= !<[2]>`, `root ::= <a>`, `root ::= "a"+`, `root ::= "a"*`, `root ::= "a"{1,2}`, `root ::= "b"+`, `root ::= .`, "root ::= \"a\"\nc ::= \"a\"", "root ::= \"a\"\nd ::= \"a\"", `root ::= ("a"+)`, `root ::= ("a" | "b")`, `root ::= (("a" "b"))?`}
 	for i, x := range all {
 		for j, y := range all {
 			if gbnf.Equal(parse(t, x), parse(t, y)) != (i == j) {
@@ -683,6 +683,34 @@ func TestSamplerEnds(t *testing.T) {
 		}
 		if err == nil && len(text) > 100_000 {
 			t.Errorf("%s: a sample of %d bytes", tt.text, len(text))
+		}
+	}
+}
+
+// TestClasses makes classes of no character and of all.
+func TestClasses(t *testing.T) {
+	all := []gbnf.Range{{Lo: 0, Hi: 0x10ffff}}
+	for _, tt := range []struct {
+		of   func(b *gbnf.Builder) gbnf.Element
+		want string
+	}{
+		{func(b *gbnf.Builder) gbnf.Element { return b.Class(nil, true) }, "root ::= .\n"},
+		{func(b *gbnf.Builder) gbnf.Element { return b.Class(all, false) }, "root ::= .\n"},
+		{func(b *gbnf.Builder) gbnf.Element { return b.Class(nil, false) }, "grammar: no text can match"},
+		{func(b *gbnf.Builder) gbnf.Element { return b.Rule("root", b.Alt(b.Lit("a"), b.Lit("b"))) }, "root ::= root-2\nroot-2 ::= \"a\" | \"b\"\n"},
+		{func(b *gbnf.Builder) gbnf.Element { return b.Until() }, "root ::= .*\n"},
+		{func(b *gbnf.Builder) gbnf.Element { return b.Until("") }, "root ::= .*\n"},
+		{func(b *gbnf.Builder) gbnf.Element { return b.Until("", "<") }, "root ::= [^<]*\n"},
+		{func(b *gbnf.Builder) gbnf.Element { return b.Brief(2, "") }, "root ::= .{0,2}\n"},
+	} {
+		b := gbnf.NewBuilder()
+		g, err := b.Grammar(tt.of(b))
+		got := g.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}
 }

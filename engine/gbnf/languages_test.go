@@ -1,10 +1,14 @@
 package gbnf_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -140,4 +144,44 @@ func takes(t *testing.T, g *gbnf.Grammar, text string) bool {
 	}
 	m.AcceptString(text)
 	return m.Done()
+}
+
+// TestLarkReadBack writes the grammars of the tables as Lark's and reads them back: they have the
+// same sentences. Tokens, and counts without an end, cannot be read.
+func TestLarkReadBack(t *testing.T) {
+	read := 0
+	same := func(name string, g *gbnf.Grammar, accept, reject []string) {
+		// as a client of the protocols may spell it: Lark's own counts, escapes of four digits
+		text := regexp.MustCompile(`\\x\{([0-9a-f]+)\}`).ReplaceAllStringFunc(g.Lark(),
+			func(s string) string { return `\u` + ("0000" + s[3:len(s)-1])[len(s)-4:] })
+		text = strings.ReplaceAll(text, "(?s:.)", `[\s\S]`)
+		text = regexp.MustCompile(`\)\{(\d+)\}`).ReplaceAllString(text, ")~$1")
+		text = regexp.MustCompile(`\)\{(\d+),(\d+)\}`).ReplaceAllString(text, ")~$1..$2")
+		v := ordered.Pairs(schema.LarkKeyword, text)
+		s, err := schema.Parse(v)
+		if err != nil {
+			return
+		}
+		read++
+		b := gbnf.NewBuilder()
+		again, err := b.Grammar(b.Value("v", s, gbnf.Codec{Raw: true}))
+		if err != nil {
+			t.Errorf("%s: %v in\n%s", name, err, g.Lark())
+			return
+		}
+		for i, text := range append(slices.Clone(accept), reject...) {
+			if takes(t, again, text) != (i < len(accept)) {
+				t.Errorf("%s: %q is taken: %t, by\n%s", name, text, i >= len(accept), g.Lark())
+			}
+		}
+	}
+	for _, l := range languages {
+		same(l.name, parse(t, l.text), l.accept, l.reject)
+	}
+	for _, s := range schemas {
+		same(s.name, fromSchema(t, s.schema), s.accept, s.reject)
+	}
+	if read < 100 {
+		t.Errorf("%d grammars were read", read)
+	}
 }

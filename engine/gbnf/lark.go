@@ -40,7 +40,7 @@ func larkNames(g *Grammar) map[string]string {
 			continue
 		}
 		base := strings.ReplaceAll(strings.ToLower(r.Name), "-", "_")
-		if base[0] < 'a' || base[0] > 'z' {
+		if base[0] < 'a' {
 			base = "r_" + base
 		}
 		name := base
