@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -78,6 +79,30 @@ func TestLark(t *testing.T) {
 const sums = "start: sum\nsum: sum (\"+\" | \"-\") product | product\n" +
 	"product: product \"*\" atom | atom\natom: /[0-9]+/ | \"(\" sum \")\"\n"
 
+// TestLarkForms reads comments, names with digits, rules that repeat themselves and one alone.
+func TestLarkForms(t *testing.T) {
+	for _, tt := range []struct {
+		grammar   string
+		take, not []string
+	}{
+		{"# first\nstart: a1\n# within\n  | \"b\" -> b2\n// last\na1: a1 | \"a\"\n", []string{"a", "b"}, []string{"", "aa"}},
+		{"start: start \"x\" | start \"y\" | \"a\" \"b\" | \"\"\n", []string{"", "ab", "abxy", "yx"}, []string{"a", "xab"}},
+		{"start: (\"\" | \"a\") b\nb: (\"c\" | \"\") \"d\"\n", []string{"d", "acd", "cd"}, []string{"a", "c"}},
+		{"start: \"é\"~0..2 \"a\"..\"c\" /x/\n", []string{"ax", "ééax"}, []string{"x", "éééax"}},
+	} {
+		p, err := ParseLark(tt.grammar)
+		if err != nil {
+			t.Errorf("%q: %v", tt.grammar, err)
+			continue
+		}
+		for i, text := range append(slices.Clone(tt.take), tt.not...) {
+			if got, err := p.Match(text); err != nil || got != (i < len(tt.take)) {
+				t.Errorf("%q: %q is taken: %t, %v", tt.grammar, text, got, err)
+			}
+		}
+	}
+}
+
 func TestLarkErrors(t *testing.T) {
 	for _, c := range []struct{ grammar, want string }{
 		{"", "it has no rule start"},
@@ -89,6 +114,15 @@ func TestLarkErrors(t *testing.T) {
 		{"start: a\na: b \"x\" | \"y\"\nb: \"z\"? a", "line 2: a comes back to itself before a " +
 			"character is read, by another rule or past an empty text; write it as a repetition"},
 		{"start: \"a\"~3..2", "line 1: ~3..2: expected counts in order, at most 1000000"},
+		{"start: \"a\"~99999999999999999999", "line 1: ~99999999999999999999: expected counts in order, at most 1000000"},
+		{"start: \"a\"~1..99999999999999999999", "line 1: ~1..99999999999999999999: expected counts in order, at most 1000000"},
+		{"start: \"a\"~1..1000001", "line 1: ~1..1000001: expected counts in order, at most 1000000"},
+		{"start: \"\"..\"c\"", "line 1: a range needs one character on each side"},
+		{"start: \"a\"..\"\"", "line 1: a range needs one character on each side"},
+		{"start: \"a\"..\"bc\"", "line 1: a range needs one character on each side"},
+		{"start: \"a\"..b", "line 1: a range needs one character on each side"},
+		{"start: \"a\" -> ", "line 1: expected a name after ->"},
+		{"start: a b\na: \"x\" | c\nc: \"\"\nb: (\"\" | a) b \"y\" | \"z\"", "line 4: b comes back to itself before a character is read, by another rule or past an empty text; write it as a repetition"},
 		{"start: \"b\"..\"a\"", "line 1: the range from 'b' to 'a' is not in order"},
 		{"start: /(?=a)/", "line 1: /(?=a)/: look-around at byte 4 of the pattern"},
 		{"start: (\"a\"", "line 1: expected ) before the end of the definition"},

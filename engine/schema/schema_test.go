@@ -151,6 +151,7 @@ func TestParseErrors(t *testing.T) {
 		{`{"type": []}`, `p.type: expected the name of a type or a list of names, found an empty list`},
 		{`{"properties": {"x": {"pattern": "a("}}}`, `p.properties.x.pattern: a ( without its ) at byte 1 of the pattern`},
 		{`{"properties": {"x": {"pattern": 3}}}`, `p.properties.x.pattern: expected a regular expression as a string`},
+		{`{"x-lark": "start"}`, "p.x-lark: the grammar: line 1: expected a definition, found \"start\""},
 		{`{"properties": []}`, `p.properties: expected an object of schemas, found an empty list`},
 		{`{"items": {"enum": 3}}`, `p.items.enum: expected a list of values, found 3`},
 		{`{"anyOf": []}`, `p.anyOf: expected a list of schemas, found an empty list`},
