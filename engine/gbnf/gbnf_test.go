@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -683,6 +684,34 @@ func TestSamplerEnds(t *testing.T) {
 		}
 		if err == nil && len(text) > 100_000 {
 			t.Errorf("%s: a sample of %d bytes", tt.text, len(text))
+		}
+	}
+}
+
+// TestUntilMarkers takes texts without a marker, and no others.
+func TestUntilMarkers(t *testing.T) {
+	texts := []string{"", "x", " ", "\t", "\r", "\n", "ab", "ba", "abab", "bb", "a\r\n", "a \t<", "\r\n<", " <", "\t<", "aab", "abaab", "\n\n<x", "<", "xx<"}
+	for _, markers := range [][]string{{" <"}, {"\t<"}, {"\r\n<"}, {"\n<", "<"}, {"ab", "b"}, {"abab", "bb"}, {"aab", "ab"}, {"\n\n<x", "\r<", " <", "\t<"}, {"x", "y"}} {
+		for _, brief := range []bool{false, true} {
+			b := gbnf.NewBuilder()
+			e := b.Until(markers...)
+			if brief {
+				e = b.Brief(30, markers...)
+			}
+			g, err := b.Grammar(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range texts {
+				has := slices.ContainsFunc(markers, func(m string) bool { return strings.Contains(text, m) })
+				// brief text leaves out beginnings of markers at its end that are no white space
+				begun := slices.ContainsFunc(markers, func(m string) bool {
+					return text != "" && strings.HasPrefix(m, strings.TrimLeft(text[len(text)-1:], " \t\r\n"))
+				})
+				if got := accepts(t, g, text); got == has && !(brief && !got && begun) {
+					t.Errorf("until %q, brief %t: %q is taken: %t", markers, brief, text, got)
+				}
+			}
 		}
 	}
 }

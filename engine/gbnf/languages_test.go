@@ -3,6 +3,7 @@ package gbnf_test
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -116,6 +117,12 @@ more ::= "y" | ""
 			t.Errorf("after <a>: %q is taken: %t, want %t", text, got, want)
 		}
 	}
+	if rest, ok := grammar(t, "root ::= | \"<a>\" \"x\"\n").After("<a>"); !ok || !takes(t, rest, "x") || takes(t, rest, "") {
+		t.Errorf("after an alternative without text: %v, %v", rest, ok)
+	}
+	if _, ok := grammar(t, "root ::= "+strings.Repeat("(", 190)+"\"<a>x\""+strings.Repeat(" | \"b\")", 190)+"\n").After("<a>"); ok {
+		t.Error("groups within each other to any depth")
+	}
 	if _, ok := g.After("<c>"); ok {
 		t.Error("no sentence begins with <c>")
 	}
@@ -144,6 +151,20 @@ func takes(t *testing.T, g *gbnf.Grammar, text string) bool {
 	}
 	m.AcceptString(text)
 	return m.Done()
+}
+
+// TestLarkLarge writes a grammar that is too large to look for what lexemes swallow: each character
+// is a lexeme of its own.
+func TestLarkLarge(t *testing.T) {
+	var words []string
+	for i := range 3000 {
+		words = append(words, strconv.Quote(strings.Repeat("ab", 40)+strconv.Itoa(i)))
+	}
+	text := "root ::= x | y\nx ::= " + strings.Join(words, " | ") + "\ny ::= [c-d] y | \"e\" x\n"
+	got := grammar(t, text).Lark()
+	if strings.Contains(got, `"ab`) || !strings.Contains(got, `"a" "b"`) || !strings.Contains(got, "/[c-d]/ y") {
+		t.Errorf("%d bytes of Lark have lexemes of several characters, up to %s", len(got), got[len(got)-40:])
+	}
 }
 
 // TestLarkReadBack writes the grammars of the tables as Lark's and reads them back: they have the

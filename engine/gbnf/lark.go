@@ -57,6 +57,7 @@ type lark struct {
 	names map[string]string
 	loop  map[*Element]bool // classes that are written as lexemes of one or more characters
 	whole map[*Element]int  // literals: the byte from which on they are one lexeme
+	apart bool              // every character of a literal is a lexeme: too much would be compared
 	dst   []byte
 }
 
@@ -68,6 +69,9 @@ func (p *lark) element(e *Element) {
 	switch e.Kind {
 	case Literal:
 		from := p.whole[e]
+		if p.apart {
+			from = len(e.Text)
+		}
 		for i, r := range e.Text[:from] {
 			if i > 0 {
 				p.text(" ")
@@ -226,10 +230,13 @@ func (p *lark) lex() {
 	if !ok {
 		l, ok = newLexing(p.g, false)
 	}
-	meets := ok && l.meet()
+	if !ok || !l.meet() {
+		p.apart = true
+		return
+	}
 	// classes that repeat, until nothing changes: they may meet their own kind
 	unsafe := map[*Element]bool{}
-	for changed := meets; changed; {
+	for changed := true; changed; {
 		changed = false
 		for i := range l.places {
 			one := &l.places[i]
@@ -248,12 +255,12 @@ func (p *lark) lex() {
 	mixed := map[char]bool{} // characters that are not alone
 	for i := range l.places {
 		one := &l.places[i]
-		if one.loops && meets && !unsafe[one.of] {
+		if one.loops && !unsafe[one.of] {
 			p.loop[one.of] = true
 		}
-		if one.of.Kind == Literal && (!meets || !l.alone(i, func(q int) bool {
+		if one.of.Kind == Literal && !l.alone(i, func(q int) bool {
 			return l.places[q].of == one.of && l.places[q].at == one.at
-		})) {
+		}) {
 			mixed[char{one.of, one.at}] = true
 		}
 	}

@@ -95,6 +95,7 @@ var schemas = []struct {
 	{"tuple_closed", `{"prefixItems": [{"type": "integer"}], "items": false, "maxItems": 5}`, []string{`[1]`}, []string{`[1, 2]`}},
 	{"tuple_least_more", `{"prefixItems": [{"type": "integer"}], "items": {"type": "boolean"}, "minItems": 3}`, []string{`[1, true, false]`, `[1, true, false, true]`}, []string{`[1]`, `[1, true]`}},
 	{"tuple_long", `{"prefixItems": [{"type": "integer"},` + strings.Repeat(` {"type": "integer"},`, 18) + ` {"type": "boolean"}], "minItems": 0}`, []string{`[]`, `[1]`, `[1` + strings.Repeat(",2", 18) + `,true]`, `[1` + strings.Repeat(",2", 16) + `]`}, []string{`[1` + strings.Repeat(",2", 19) + `]`}},
+	{"object_least_of_many", `{"properties": {"p0": {"type": "integer"}` + manyProperties(40) + `}, "minProperties": 1}`, []string{`{"p0": 1}`, `{"p3": 1, "p39": 2}`}, []string{`{}`}},
 	{"object_most_of_all", `{"properties": {"a": {}, "b": {}}, "additionalProperties": {"type": "integer"}, "maxProperties": 2}`, []string{`{"a": "x", "b": 1}`, `{"a": "x", "c": 1}`, `{"c": 1, "d": 2}`}, []string{`{"a": 1, "b": 2, "c": 3}`}},
 	{"object_of_most", `{"additionalProperties": {"type": "integer"}, "maxProperties": 2}`, []string{`{}`, `{"x": 1, "y": 2}`}, []string{`{"x": 1, "y": 2, "z": 3}`}},
 	{"object_of_some", `{"additionalProperties": {"type": "integer"}, "minProperties": 2, "maxProperties": 3}`, []string{`{"x": 1, "y": 2}`, `{"x": 1, "y": 2, "z": 3}`}, []string{`{}`, `{"x": 1}`, `{"a": 1, "x": 1, "y": 2, "z": 3}`}},
@@ -115,6 +116,31 @@ var schemas = []struct {
 	{"pattern_short", `{"pattern": "^[ab]{1,3}$", "maxLength": 10}`, []string{`"a"`, `"abb"`}, []string{`""`, `"aaaa"`}},
 	{"pattern_words", `{"pattern": "^[^a]\\D\\S\\W$"}`, []string{`"bbb-"`, `"é x!"`}, []string{`"abb-"`, `"b1b-"`}},
 	{"ref_recursive", `{"type": "object", "properties": {"v": {"type": "integer"}, "next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}, "required": ["v", "next"]}`, []string{`{"v": 1, "next": null}`, `{"v": 1, "next": {"v": 2, "next": null}}`}, []string{`{"v": 1}`, `{"v": 1, "next": {}}`}},
+}
+
+// manyProperties are declarations of p1 and so on.
+func manyProperties(n int) string {
+	var b strings.Builder
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&b, `, "p%d": {"type": "integer"}`, i)
+	}
+	return b.String()
+}
+
+// TestCountedProperties bounds the number of so many properties that the grammar does not count
+// them: it takes one at least.
+func TestCountedProperties(t *testing.T) {
+	for _, tt := range []struct{ n, least int }{{40, 35}, {80, 30}} {
+		g := fromSchema(t, fmt.Sprintf(`{"properties": {"p0": {"type": "integer"}%s}, "minProperties": %d}`, manyProperties(tt.n), tt.least))
+		if accepts(t, g, "{}") || !accepts(t, g, `{"p0": 1}`) {
+			t.Errorf("%d of %d properties: none is enough, or one is not", tt.least, tt.n)
+		}
+	}
+	b := gbnf.NewBuilder()
+	g, err := b.Grammar(b.Value("v", nil, gbnf.Codec{}))
+	if err != nil || !accepts(t, g, `[1, "a"]`) {
+		t.Errorf("no schema is not any value: %v", err)
+	}
 }
 
 func TestSchemas(t *testing.T) {
