@@ -18,7 +18,8 @@
  *     {"error":"template","message":"t.jinja:3:7: ...","offset":41,"line":3,"column":7}
  *
  * offset counts bytes from 0, line and column count from 1, column in characters; the three are
- * there where the error has a place. ASSAY_ERR_FORKED and ASSAY_ERR_MEMORY leave the buffer empty.
+ * there where the error has a place. ASSAY_ERR_FORKED and ASSAY_ERR_MEMORY leave the buffer empty. A
+ * piece whose result finds no memory was read: what it added is in the message of assay_finish.
  *
  * Texts are UTF-8 with a length, without a zero at the end. The library keeps no pointer that it is
  * given. JSON is written without white space, in OpenAI's shapes.

@@ -76,10 +76,11 @@ func put(out *C.assay_buffer, text []byte) status {
 	return statusOK
 }
 
-// putError puts an error into a buffer and returns its status.
+// putError puts an error into a buffer and returns its status. Where there is no memory there is no
+// text.
 func putError(out *C.assay_buffer, err error) C.int32_t {
 	text, s := appendError(nil, err)
-	if put(out, text) != statusOK {
+	if s == statusMemory || put(out, text) != statusOK {
 		return C.int32_t(statusMemory)
 	}
 	return C.int32_t(s)
@@ -119,10 +120,14 @@ func on[T any](out *C.assay_buffer, h C.assay_handle, work func(T) ([]byte, erro
 	})
 }
 
-// made puts a new object's handle where the caller wants it. The result is the object's own text.
-func made(into *C.assay_handle, object any, text []byte) ([]byte, error) {
+// made puts a new object's handle where the caller wants it. The result is the object's own text;
+// where there is no memory for it there is no handle that somebody would have to free.
+func made(into *C.assay_handle, object any, text []byte, out *C.assay_buffer) ([]byte, error) {
 	if into == nil {
 		return nil, failf(statusRequest, "the pointer to the new handle is NULL")
+	}
+	if s := put(out, text); s != statusOK {
+		return nil, failf(s, "there is no memory for %d bytes", len(text))
 	}
 	h, err := handles.add(object)
 	if err != nil {
@@ -169,7 +174,7 @@ func goAssayCompile(s *C.assay_source, into *C.assay_handle, out *C.assay_buffer
 		if err != nil {
 			return nil, err
 		}
-		return made(into, t, nil)
+		return made(into, t, nil, out)
 	})
 }
 
@@ -200,7 +205,7 @@ func goAssayPrepare(h C.assay_handle, request, options C.assay_text, into *C.ass
 		if err != nil {
 			return nil, err
 		}
-		return made(into, p, compact(p.value()))
+		return made(into, p, compact(p.value()), out)
 	})
 }
 
@@ -217,7 +222,7 @@ func goAssayPrepareFormat(format, prefill, request, options C.assay_text, into *
 		if err != nil {
 			return nil, err
 		}
-		return made(into, p, compact(p.value()))
+		return made(into, p, compact(p.value()), out)
 	})
 }
 
@@ -245,7 +250,7 @@ func goAssaySegments(h C.assay_handle, out *C.assay_buffer) C.int32_t {
 //export goAssayParser
 func goAssayParser(h C.assay_handle, into *C.assay_handle, out *C.assay_buffer) C.int32_t {
 	return on(out, h, func(p *plan) ([]byte, error) {
-		return made(into, &parser{plan: p, p: p.NewParser()}, nil)
+		return made(into, &parser{plan: p, p: p.NewParser()}, nil, out)
 	})
 }
 

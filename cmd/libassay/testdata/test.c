@@ -1,5 +1,6 @@
 /* Tests of libassay in a process of C's: threads, forks, signals, two Go runtimes, and the cost of
- * a call. It is C and C++. Usage: test all|threads|forks|signals, test second LIBRARY, test bench */
+ * a call. It is C and C++. Usage: test all|threads|forks|signals|memory, test second LIBRARY, test
+ * bench */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -238,6 +239,61 @@ static void test_second(const char *library) {
     assay_free(t);
 }
 
+/* The library asks for its results' memory by realloc, which is this one where the C library lets a
+ * program have its own. */
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static volatile int starved;
+#ifdef __cplusplus
+extern "C" void *__libc_realloc(void *data, size_t size);
+extern "C" void *realloc(void *data, size_t size) noexcept {
+#else
+void *__libc_realloc(void *data, size_t size);
+void *realloc(void *data, size_t size) {
+#endif
+    return starved ? NULL : __libc_realloc(data, size);
+}
+
+/* test_memory makes every sort of call that has a result while there is no memory for results. */
+static void test_memory(void) {
+    assay_handle t = compile(), plan = prepare(t), parser = begin(plan), h = 0, before, after;
+    assay_text none = {NULL, 0};
+    assay_buffer out = {NULL, 0, 0};
+    assay_piece piece = {parser, "Hi", 2, NULL, NULL, 0};
+    assay_result result;
+    assay_spans spans = {NULL, 0, 0};
+    assay_source s;
+    memset(&s, 0, sizeof s);
+    s.struct_size = sizeof s;
+    s.text = text_of("{% if");
+    before = begin(plan);
+    assay_free(before);
+    starved = 1;
+    int32_t statuses[] = {assay_compile(&s, &h, &out), assay_gate(t, &out), assay_format(t, &out),
+                          assay_prepare(t, text_of(asked), none, &h, &out),
+                          assay_prepare(t, text_of("{"), none, &h, &out),
+                          assay_grammar(plan, text_of("gbnf"), &out), assay_segments(plan, &out),
+                          assay_write(parser, "Hi", 2, &out), assay_write_piece(&piece, &out),
+                          assay_write_spans(&piece, &out, &spans),
+                          assay_write_many(&piece, 1, &result, &out), assay_diagnostics(parser, &out),
+                          assay_finish(parser, ASSAY_STOP, &out)};
+    starved = 0;
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        CHECK(statuses[i] == ASSAY_ERR_MEMORY, "call %zu: status %d", i, statuses[i]);
+    CHECK(out.size == 0 && out.data == NULL && spans.count == 0 && h == 0, "there is a result");
+    after = begin(plan);
+    CHECK((uint32_t)after == (uint32_t)before, "a handle was made that nobody can free");
+    answer(plan, 3);
+    CHECK(assay_gate(t, &out) == ASSAY_OK && out.size > 0, "no result when there is memory again");
+    assay_buffer_free(&out);
+    assay_free(after);
+    assay_free(parser);
+    assay_free(plan);
+    assay_free(t);
+}
+#else
+static void test_memory(void) {}
+#endif
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -295,5 +351,7 @@ int main(int argc, char **argv) {
         test_forks();
     if (all || strcmp(what, "signals") == 0)
         test_signals();
+    if (all || strcmp(what, "memory") == 0)
+        test_memory();
     return 0;
 }
