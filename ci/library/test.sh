@@ -35,7 +35,7 @@ else
   echo "libassay: the public fixtures cannot be fetched here; they are left out (ASSAY_NEED_SETS=1 makes that a failure)"
 fi
 ASSAY_VECTORS=$vectors$out/corpus.jsonl ASSAY_DELTAS=$out/deltas.jsonl ASSAY_TEMPLATES=$templates \
-  "$go" test -timeout 1h -count 1 -v -tags libassay,abitest ./cmd/libassay | grep -v '^=== '
+  "$go" test -timeout 1h -count 1 -bench Piece -v -tags libassay,abitest ./cmd/libassay | grep -v '^=== '
 
 link() { # PROGRAM COMPILER... : makes a program of the folder testdata, linked with the library
   "${@:2}" -Wall -Wextra -Werror -O1 -g -I"$out" -L"$out" -Wl,-rpath,"$out" -o "$out/$1" -lassay -lpthread -ldl

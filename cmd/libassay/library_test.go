@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
@@ -667,7 +669,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkPiece reads 8,192 pieces of four bytes: in Go, by C, and by C to 200 parsers at once.
+// BenchmarkPiece reads 8,192 pieces of four bytes: in Go, by C, and by C to 200 parsers at once. It
+// reports the least processor time of a piece, which work beside it hardly changes.
 func BenchmarkPiece(b *testing.B) {
 	var m memory
 	defer m.free()
@@ -681,33 +684,37 @@ func BenchmarkPiece(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Run("Go", func(b *testing.B) {
-		word := []byte("word")
-		p := twin.NewParser()
+	least := func(b *testing.B, pieces int, read func() time.Duration) {
+		best := time.Duration(math.MaxInt64)
 		for b.Loop() {
+			best = min(best, read())
+		}
+		b.ReportMetric(float64(best)/float64(pieces), "ns/piece")
+	}
+	b.Run("Go", func(b *testing.B) {
+		word, p := []byte("word"), twin.NewParser()
+		least(b, pieces, func() time.Duration {
 			p.Reset()
+			from := processor()
 			for range pieces {
 				p.Write(word)
 			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pieces, "ns/piece")
+			return processor() - from
+		})
 	})
 	for _, parsers := range []int{1, 200} {
 		b.Run(fmt.Sprintf("C, %d parsers", parsers), func(b *testing.B) {
-			var total float64
-			for range b.N {
+			rounds := pieces / parsers
+			least(b, rounds*parsers, func() time.Duration {
 				var all []handle
 				for range parsers {
 					h, a := m.parser(plan)
 					must(b, a)
+					defer free(h)
 					all = append(all, h)
 				}
-				total += float64(timed(all, pieces/parsers)) / float64(pieces/parsers*parsers)
-				for _, h := range all {
-					free(h)
-				}
-			}
-			b.ReportMetric(total/float64(b.N), "ns/piece")
+				return timed(all, rounds)
+			})
 		})
 	}
 }
