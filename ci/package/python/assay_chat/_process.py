@@ -55,11 +55,15 @@ class Process:
         self.unwanted.clear()
         return self._process
 
-    def ask(self, op: str, **fields: Any) -> Any:
-        """Ask for an operation and return its result. Fields that are None are left out."""
+    def ask(self, op: str, *, of: int = 0, **fields: Any) -> Any:
+        """Ask for an operation and return its result. Fields that are None are left out. ``of`` is
+        the generation of the process that the operation's parser is in: a later process has other
+        parsers under the same numbers."""
         request = {name: value for name, value in fields.items() if value is not None}
         with self._lock:
             process = self._start()
+            if of not in (0, self.generation):
+                raise AssayError("internal", "the process that had the parser has ended")
             while self.unwanted:
                 self._line(process, {"op": "drop", "parser": self.unwanted.popleft()})
             line = self._line(process, request | {"op": op})
@@ -176,18 +180,13 @@ class ProcessReader:
 
     def __del__(self) -> None:
         number = getattr(self, "_number", None)
-        if number is not None and self._open():
+        if number is not None and shared.running and shared.generation == self._generation:
             shared.unwanted.append(number)
-
-    def _open(self) -> bool:
-        return shared.running and shared.generation == self._generation
 
     def _ask(self, op: str, **fields: Any) -> Any:
         if self._number is None:
             raise AssayError("finished", "the parser is finished; make another one of the plan")
-        if not self._open():
-            raise AssayError("internal", "the process that had the parser has ended")
-        return shared.ask(op, parser=self._number, **fields)
+        return shared.ask(op, of=self._generation, parser=self._number, **fields)
 
     def _write(self, **piece: Any) -> list[dict[str, Any]]:
         answer = self._ask("write", **piece)

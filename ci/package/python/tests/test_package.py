@@ -306,6 +306,23 @@ def test_process():
         thread.join()
 
 
+@pytest.mark.skipif(bool(assay_chat.library()), reason="the library is no process of its own")
+def test_killed():
+    """A parser of a process that was killed gives an error, and its number means no other one."""
+    template = assay_chat.Template.open(GOOD)
+    old = [template.parser() for _ in range(3)]
+    shared._process.kill()
+    shared._process.wait()
+    with pytest.raises(assay_chat.AssayError) as caught:
+        old[0].write("Hi")
+    assert caught.value.kind == "internal" and "has ended" in str(caught.value)
+    new = [template.parser() for _ in range(3)]
+    for parser in old:
+        with pytest.raises(assay_chat.AssayError):
+            parser.write("Hi")
+    assert [parser.close().content for parser in new] == ["", "", ""]
+
+
 def test_cost_of_a_piece():
     parser = assay_chat.Template.open(GOOD).parser()
     begun = time.process_time()
