@@ -20,7 +20,7 @@ type Syntax struct {
 	Object bool // the value must be an object
 	Marked bool // the text has a [Mark] before each token
 	// a value in an object or array that begins no literal, or goes on after one, is a string that
-	// lacks its quotes
+	// lacks its quotes, and so may keys
 	Words bool
 	// a text that no string without quotes contains, such as the marker that closes the call; empty
 	// for none
@@ -532,7 +532,8 @@ func (l *Literal) readKey(buf []byte, i int, closed bool, w *writer) (int, verdi
 		return l.openString(buf, i, closed, true, w)
 	case len(l.token) > 0 && c == l.token[0]:
 		return l.openToken(buf, i, closed, true, w)
-	case l.syntax.Bare && bareKey[c], !l.syntax.Strict && (c == '-' || isDigit(c)):
+	case l.syntax.Bare && bareKey[c], l.syntax.Words && isWordByte(c),
+		!l.syntax.Strict && (c == '-' || isDigit(c)):
 		w.mix(false, i)
 		w.put(`"`, i, i)
 		l.state = inBareKey
@@ -661,8 +662,8 @@ func (l *Literal) readWord(buf []byte, i int, closed bool, w *writer) (int, verd
 	return i, broken
 }
 
-// scalarAhead reports whether a number or a word stands at i, alone up to the next comma or
-// bracket: done, or broken where something else does.
+// scalarAhead reports whether a number or a word stands at i, alone up to the next comma, bracket or
+// marker: done, or broken where something else does.
 func (l *Literal) scalarAhead(buf []byte, i int, closed bool) verdict {
 	if c := buf[i]; c != '-' && !isDigit(c) && bytes.IndexByte([]byte("tfnTFN"), c) < 0 {
 		return broken
@@ -671,7 +672,9 @@ func (l *Literal) scalarAhead(buf []byte, i int, closed bool) verdict {
 	for j < len(buf) && j-i < MaxHeld && bytes.IndexByte([]byte(",}])"), buf[j]) < 0 {
 		j++
 	}
-	if j == len(buf) && !closed && j-i < MaxHeld {
+	if n := bytes.Index(buf[i:j], []byte(l.syntax.Until)); l.syntax.Until != "" && n >= 0 {
+		j = i + n // what is around it lacks its bracket
+	} else if j == len(buf) && !closed && j-i < MaxHeld {
 		return held
 	}
 	if _, ok := Read(string(buf[i:j]), false); !ok {

@@ -175,7 +175,7 @@ const (
 	Fences         // T7: a Markdown fence around JSON
 	AnySpelling    // T8: undisclosed calls in any registered spelling
 	CloseArguments // T9: arguments that break off are closed
-	// T10: an opener of reasoning at the beginning of an open block is dropped
+	// T10: an opener that the model repeats is dropped: of an open block, of calls before a call
 	RepeatedOpener
 	// T11: a number, true or false is a string where the schema allows strings alone
 	QuotedScalars

@@ -45,14 +45,25 @@ func (c *entryReader) literal(s codec.Syntax, python bool) codec.Syntax {
 	return s
 }
 
+// wordy lets strings and keys lack their quotes (T6), up to a marker after the arguments.
+func (c *entryReader) wordy(s codec.Syntax) codec.Syntax {
+	s.Words = c.t.on(AnyLiteral)
+	firsts := c.s.afterArguments().firsts()
+	if at := slices.IndexFunc(firsts, distinctive); s.Words && at >= 0 {
+		s.Until = firsts[at]
+	}
+	return s
+}
+
 // arguments matches arguments that are an object in JSON, or a Python literal where single quotes
 // are used; text: as a string. Another value is no arguments: the call is malformed (E14).
 func (c *entryReader) arguments(text bool, quote byte) peg.Pattern {
-	value := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{Object: true}, quote == '\'')}
+	value := peg.Scan{Kind: Args,
+		Scanner: c.literal(c.wordy(codec.Syntax{Object: true}), quote == '\'')}
 	if !text && !c.t.on(AnyLiteral) {
 		return value
 	}
-	return c.ref(fmt.Sprintf("arguments %c", quote), func() peg.Pattern {
+	return c.ref(c.name(fmt.Sprintf("arguments %c", quote)), func() peg.Pattern {
 		string := peg.Seq{peg.Set{Set: peg.Bytes(`"'`)}, peg.Space{}, peg.Lit{Text: "{"}}
 		return peg.Choice{
 			peg.Seq{peg.And{P: string}, peg.Cut{},
@@ -128,16 +139,7 @@ func (c *entryReader) dict() peg.Pattern {
 	if p.Open.Text == "{" { // the braces are the dict's own
 		open, close = peg.Seq{}, peg.Seq{}
 	}
-	syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
-	if c.t.on(AnyLiteral) { // whose strings may lack their quotes, as its keys do (E21 T6)
-		syntax.Words = true
-		for _, text := range c.s.afterArguments().firsts() {
-			if distinctive(text) {
-				syntax.Until = text
-				break
-			}
-		}
-	}
+	syntax := c.wordy(codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true})
 	return peg.Seq{open, peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(syntax, true)}, close}
 }
 

@@ -49,7 +49,7 @@ var odd = []struct {
 		message("", call("", "get", rome), call("2", "ping", "{}"))},
 	{"a marker in a value, not at the beginning of a line", "tagged arguments", "<function=get>\n<parameter=city>\nin </parameter> and <parameter=n> here </function> too\n</parameter>\n</function>", "",
 		message("", call("", "get", `{"city": "in </parameter> and <parameter=n> here </function> too"}`))},
-	{"a malformed value in an announced call (E30)", "json in tag", "<tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": Oslo}}\n</tool_call>\nDone. <tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>", "",
+	{"a malformed value in an announced call (E30)", "json in tag", "<tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": :Oslo}}\n</tool_call>\nDone. <tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>", "",
 		message("Done.", incomplete("get", `{"city": `), call("", "ping", "{}"))},
 	{"arguments that are no object: a number (E14)", "json in tag",
 		"<tool_call>\n" + `{"name": "get", "arguments": 5}` + "\n</tool_call>\nDone.", "",
@@ -106,13 +106,19 @@ var odd = []struct {
 	{"arguments that do not wait for an id that may never come", "id before the arguments",
 		`<call>{"name": "get", "arguments": ` + rome + `, "id": "7"}</call>`, "",
 		message("", call("", "get", rome))},
-	{"a malformed item of an array", "json array in tag", `<TOOLCALL>[{"name": "get", "arguments": {"city": Oslo, "n": 1}}, {"name": "ping", "arguments": {}}]</TOOLCALL> Done.`, "",
+	{"a string and a key without quotes", "json in tag", `<tool_call>{"name": "get", "arguments": {city: Oslo, by the sea, "n": 3}}</tool_call>`, "",
+		message("", call("", "get", `{"city": "Oslo, by the sea", "n": 3}`))},
+	{"a number without the bracket behind it", "json in tag", "<tool_call>{\"name\": \"get\", \"arguments\": {\"n\": 3\n</tool_call>", "",
+		message("", incomplete("get", "{\"n\": 3\n"))},
+	{"an opener of calls that is repeated", "json in tag", "Well.\n<tool_call>\n<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>\n</tool_call>", "",
+		message("Well.", call("", "ping", "{}"))},
+	{"a malformed item of an array", "json array in tag", `<TOOLCALL>[{"name": "get", "arguments": {"city": :Oslo, "n": 1}}, {"name": "ping", "arguments": {}}]</TOOLCALL> Done.`, "",
 		message("Done.", incomplete("get", `{"city": `), call("", "ping", "{}"))},
 	{"a malformed keyword argument", "keyword arguments", `<|start|>[get(city=Oslo!, n=3), ping()]<|end|>`, "",
 		message("", incomplete("get", `{"city": `), call("", "ping", "{}"))},
 	{"text among the arguments", "tagged arguments", "<tool_call>\n<function=get>\nI think it is\n<parameter=n>\n3\n</parameter>\n</function>\n</tool_call>\nDone.", "",
 		message("Done.", incomplete("get", `{`))},
-	{"a malformed value and nothing that closes it", "bracket tag", `[TOOL_CALLS]get[CALL_ID]1[ARGS]{"city": Oslo} [TOOL_CALLS]ping[CALL_ID]2[ARGS]{}`, "",
+	{"a malformed value and nothing that closes it", "bracket tag", `[TOOL_CALLS]get[CALL_ID]1[ARGS]{"city": :Oslo} [TOOL_CALLS]ping[CALL_ID]2[ARGS]{}`, "",
 		message("", chat.ToolCall{ID: "1", Name: "get", Arguments: `{"city": `}, call("2", "ping", "{}"))},
 	{"a call that closes itself", "invoke with parameters", "<mm:tool_call>\n<invoke name=\"ping\"/>\n<invoke name=\"get\" />\n</mm:tool_call>", "",
 		message("", call("", "ping", "{}"), call("", "get", "{}"))},
@@ -150,7 +156,7 @@ var odd = []struct {
 		chat.Message{Reasoning: "No <|call|> or <|channel|>final yet.", Content: "Yes."}},
 	{"a part that the next one ends", "channels", "<|channel|>analysis<|message|>Hm. <|channel|>final<|message|>Yes.", "", chat.Message{Reasoning: "Hm.", Content: "Yes."}},
 	{"a head that the end cuts off", "channels", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant to=functions.get<|channel|>commentary <|constrain|>js", "", chat.Message{Reasoning: "Hm."}},
-	{"a malformed call of a part", "channels", " to=functions.get<|channel|>commentary<|message|>{\"city\": Oslo}<|call|><|start|>assistant<|channel|>final<|message|>Yes.", "",
+	{"a malformed call of a part", "channels", " to=functions.get<|channel|>commentary<|message|>{\"city\": :Oslo}<|call|><|start|>assistant<|channel|>final<|message|>Yes.", "",
 		message("Yes.", incomplete("get", `{"city": `))},
 	{"escaped keys in attributes", "invoke with parameters", "<mm:tool_call>\n<invoke name=\"get\">\n<parameter name=\"a &quot;b&quot; &amp; c\">x & y</parameter>\n</invoke>\n</mm:tool_call>", "",
 		message("", call("", "get", `{"a \"b\" & c": "x & y"}`))},
@@ -184,7 +190,7 @@ func TestOdd(t *testing.T) {
 
 // TestIncomplete reads outputs with incomplete calls under each policy: batch and stream agree.
 func TestIncomplete(t *testing.T) {
-	const malformed = "Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": Oslo}}\n</tool_call>\nDone. <tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>"
+	const malformed = "Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": :Oslo}}\n</tool_call>\nDone. <tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>"
 	const cut = "Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": \"Os"
 	const tag = "<tool_call>\n<function=get>\n<parameter=city>\nOs"
 	for _, c := range []struct {
@@ -194,14 +200,14 @@ func TestIncomplete(t *testing.T) {
 		{"json in tag", malformed, [...]chat.Message{
 			message("Well.\nDone.", incomplete("get", `{"city": `), call("", "ping", "{}")),
 			message("Well.\nDone.", call("", "ping", "{}")),
-			message("Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": Oslo}}\n</tool_call>\nDone.", call("", "ping", "{}")),
+			message("Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": :Oslo}}\n</tool_call>\nDone.", call("", "ping", "{}")),
 		}},
 		{"json in tag", cut, [...]chat.Message{
 			message("Well.", incomplete("get", `{"city": "Os`)), message("Well."), message("Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": \"Os"),
 		}},
 		{"tagged arguments", tag, [...]chat.Message{message("", incomplete("get", `{"city": "Os`)), {}, message(tag)}},
-		{"json in tag", `<tool_call>{"name": "get", "more": [1], "arguments": {"city": Oslo`, [...]chat.Message{
-			message("", incomplete("get", `{"city": `)), {}, message(`<tool_call>{"name": "get", "more": [1], "arguments": {"city": Oslo`),
+		{"json in tag", `<tool_call>{"name": "get", "more": [1], "arguments": {"city": :Oslo`, [...]chat.Message{
+			message("", incomplete("get", `{"city": `)), {}, message(`<tool_call>{"name": "get", "more": [1], "arguments": {"city": :Oslo`),
 		}},
 		{"json in tag", `<tool_call>{"name": "ping", "arguments": {}}</tool_call><tool_call>{"name": "get", "arguments": {"city": "Os`, [...]chat.Message{
 			message("", call("", "ping", "{}"), incomplete("get", `{"city": "Os`)), message("", call("", "ping", "{}")),

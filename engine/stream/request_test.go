@@ -408,7 +408,7 @@ func TestErrors(t *testing.T) {
 func TestDiagnostics(t *testing.T) {
 	table := []struct{ output, kind, text string }{
 		{`<tool_call>{"name": "nobody", "arguments": {}}</tool_call>`, "undeclared-function", ""},
-		{`<tool_call>{"name": "get", "arguments": {"city": oops}}</tool_call>`, "incomplete-call", "get"},
+		{`<tool_call>{"name": "get", "arguments": {"city": :oops}}</tool_call>`, "incomplete-call", "get"},
 		{`stray</tool_call>`, "dropped", "</tool_call>"},
 		{`done<|im_end|>more`, "after-end", ""},
 		{`<tool_call>{"name": "ping", "extra": [1, 2]}</tool_call>`, "dropped", `"extra": [1, 2]`},
