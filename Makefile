@@ -151,8 +151,8 @@ fuzz: ## run every fuzz target for FUZZTIME=10s; FUZZ=NAME: those whose name con
 	ci/test/fuzz.sh $(FUZZTIME) $(FUZZ)
 
 .PHONY: soak
-soak: deps ## draw random cases for T=10s, compare streams with whole outputs: SEED=N CASE=N
-	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/corpus/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)
+soak: deps ## draw random cases for T=10s, compare streams with whole outputs: SEED=N CASE=N FURTHER=20
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/corpus/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0) -soak-further=$(or $(FURTHER),20)
 
 PROVEN := --select A001,A003,A004,A005,A006,A007
 

@@ -17,7 +17,8 @@
 //     reads it as calls (E21).
 //
 // Panics are failures. A second engine for grammars, where there is one, must agree with our
-// matcher on every sentence, and on every 16th other output. A second renderer, where there is one,
+// matcher on every sentence, and on every 16th other output. Of further outputs of a case, which
+// are read once each, the calls alone are checked. A second renderer, where there is one,
 // renders every 64th case: it may refuse it and it may differ, which is counted; it may not go
 // down.
 //
@@ -102,6 +103,7 @@ type Options struct {
 	Seed     uint64
 	First    uint64                // the number of the first case
 	Cases    uint64                // how many to draw; 0: until the context ends
+	Further  int                   // outputs of each case besides its own, of which calls are checked
 	Second   chattemplate.Renderer // renders besides the native engine; nil: none
 	Accepts  Acceptor              // takes sentences of grammars besides our matcher; nil: none
 	Progress func(Stats)           // called now and then, by one goroutine at a time; may be nil
@@ -117,7 +119,8 @@ type Stats struct {
 	Sentences uint64 // outputs that were a sentence of the grammar
 	Bytes     uint64 // of output, read once in one go
 	Parses    uint64 // of whole outputs
-	Calls     uint64 // complete tool calls that came of them
+	Further   uint64 // outputs of cases besides their own, each read in pieces
+	Calls     uint64 // complete tool calls that came of all
 	Second    uint64 // renders by the second renderer
 	Differ    uint64 // of them, those that it refuses or renders otherwise
 	Asked     uint64 // questions to the second engine for grammars
@@ -126,7 +129,8 @@ type Stats struct {
 
 func (s Stats) String() string {
 	text := fmt.Sprintf("%d cases (%d refused, %d sentences of grammars), %d parses, %d "+
-		"bytes, %d calls", s.Cases, s.Refused, s.Sentences, s.Parses, s.Bytes, s.Calls)
+		"bytes, %d further outputs, %d calls", s.Cases, s.Refused, s.Sentences, s.Parses, s.Bytes,
+		s.Further, s.Calls)
 	if s.Second > 0 {
 		text += fmt.Sprintf(", %d second renders (%d differ)", s.Second, s.Differ)
 	}
@@ -200,6 +204,9 @@ func (p *Pool) one(o Options, n uint64) (Stats, error) {
 		c.accepts = o.Accepts
 	}
 	stats, err := c.Check()
+	if err == nil {
+		err = p.further(&c, o, n, &stats)
+	}
 	if err != nil {
 		f := &Failure{Seed: o.Seed, Number: n, Template: c.Name, Err: err}
 		small, fault, reduceErr := c.Case.Reduce()
@@ -212,6 +219,42 @@ func (p *Pool) one(o Options, n uint64) (Stats, error) {
 		return stats, f
 	}
 	return stats, nil
+}
+
+// further mutates the outputs of a case n that passes, and checks the calls of each that it reads.
+// One that fails becomes the case's own.
+func (p *Pool) further(c *Case, o Options, n uint64, stats *Stats) error {
+	plan, err := c.plan()
+	if err != nil || o.Further == 0 {
+		return nil
+	}
+	d := drawer{Rand: rand.New(rand.NewPCG(o.Seed, ^n)), pool: p, c: c}
+	parser, scraps, first := plan.NewParser(), d.scraps(), c.Output
+	for range o.Further {
+		if c.Output = first; d.oneIn(8) {
+			c.Output = pick(&d, p.outputs)
+		}
+		for range 1 + d.IntN(6) {
+			c.Output = d.mutate(c.Output, scraps)
+		}
+		parser.Reset()
+		for at := 0; at < len(c.Output); {
+			end := min(len(c.Output), at+1+d.IntN(32))
+			parser.Write([]byte(c.Output[at:end]))
+			at = end
+		}
+		parser.Close(c.Reason)
+		stats.Further++
+		for _, call := range parser.Message().ToolCalls {
+			if call.Complete {
+				stats.Calls++
+			}
+		}
+		if err := Calls(parser); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Draw returns case n of a seed.
@@ -240,6 +283,7 @@ func (s *Stats) add(o Stats) {
 	s.Sentences += o.Sentences
 	s.Bytes += o.Bytes
 	s.Parses += o.Parses
+	s.Further += o.Further
 	s.Calls += o.Calls
 	s.Second += o.Second
 	s.Differ += o.Differ

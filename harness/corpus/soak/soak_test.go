@@ -23,6 +23,7 @@ var (
 	duration = flag.Duration("soak", 0, "soak for this long instead of a fixed number of cases")
 	seed     = flag.Uint64("soak-seed", 0, "the seed; 0 with -soak: one of the clock's")
 	first    = flag.Uint64("soak-case", 0, "the number of the first case")
+	further  = flag.Int("soak-further", 20, "the outputs of each case besides its own")
 )
 
 // shortRun is the number of cases that every run of the tests draws.
@@ -67,7 +68,8 @@ func TestSoak(t *testing.T) {
 	defer stop()
 	second := new(gonja.Renderer)
 	defer second.Close()
-	o := soak.Options{Seed: 1, First: *first, Cases: shortRun, Second: second, Accepts: acceptor(t)}
+	o := soak.Options{Seed: 1, First: *first, Cases: shortRun, Further: *further,
+		Second: second, Accepts: acceptor(t)}
 	start := time.Now()
 	if *duration > 0 {
 		var cancel context.CancelFunc
