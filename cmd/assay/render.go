@@ -38,6 +38,7 @@ that engine makes of the request; --as sent gives it the request as it is, which
 			strings.Join(as.of, ", "))
 		flags.completes("as", func() []string { return as.of })
 		s.tokenizerFlag(flags)
+		nowFlag(flags, &s.now)
 		s.flags(flags).requestFlags(flags)
 		return func(c *call) error {
 			if *spans {

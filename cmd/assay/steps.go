@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
@@ -27,11 +28,28 @@ type step struct {
 	reading   *reading
 	insist    bool
 	limits    *limits
+	now       func() time.Time // the clock of templates; nil: that of package subject
 	json      bool
 	explain   bool
 	tokenizer string // where the vocabulary is; "": nowhere
 
 	vocabulary *engine.Vocabulary // of the tokenizer
+}
+
+// nowFlag adds the flag of the clock that templates read.
+func nowFlag(flags *flagSet, now *func() time.Time) {
+	flags.Func("now", "the `TIME` that templates read, a day or RFC 3339; default: "+
+		subject.Now().Format(time.RFC3339)+", which is every run's", func(text string) error {
+		at, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			at, err = time.Parse(time.RFC3339, text)
+		}
+		if err != nil {
+			return errors.New("expected a day such as 2026-01-31, or 2026-01-31T12:00:00Z")
+		}
+		*now = func() time.Time { return at }
+		return nil
+	})
 }
 
 // flags adds the flags of all those commands.
@@ -100,7 +118,7 @@ func (s *step) source(c *call) (src subject.Source, err error) {
 	if err != nil {
 		return src, err
 	}
-	o := engine.Options{Limits: s.limits.Limits}
+	o := engine.Options{Limits: s.limits.Limits, Now: s.now}
 	if s.tokenizer != "" {
 		if o.Vocabulary, err = tokenizer.Vocabulary(s.tokenizer); err != nil {
 			return src, err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/source"
@@ -44,6 +45,7 @@ vectors that fail for it. These must fail: one that passes is a failure, until i
 			"interrupted has done")
 		flags.StringArrayVar(&v.known, "known", nil, "`FILE` with known failures; "+
 			"may be given again")
+		nowFlag(flags, &v.now)
 		v.output, v.limits = outputFlags(flags), limitFlag(flags, engine.Limits{})
 		return v.run
 	},
@@ -57,6 +59,7 @@ type verification struct {
 	templates []string
 	known     []string
 	from      int
+	now       func() time.Time // the clock of templates; nil: that of package subject
 
 	tokenizers []string
 }
@@ -275,7 +278,7 @@ func (f *files) close() {
 }
 
 func (v *verification) verifier() (*vector.Verifier, error) {
-	verifier := &vector.Verifier{Limits: v.limits.Limits}
+	verifier := &vector.Verifier{Limits: v.limits.Limits, Now: v.now}
 	var folders []fs.FS
 	for _, name := range v.templates {
 		if info, err := os.Stat(name); err != nil {

@@ -662,8 +662,8 @@ func (l *Literal) readWord(buf []byte, i int, closed bool, w *writer) (int, verd
 	return i, broken
 }
 
-// scalarAhead reports whether a number or a word stands at i, alone up to the next comma, bracket or
-// marker: done, or broken where something else does.
+// scalarAhead reports whether a number or a word stands at i, alone up to the next comma, bracket
+// or marker: done, or broken where something else does.
 func (l *Literal) scalarAhead(buf []byte, i int, closed bool) verdict {
 	if c := buf[i]; c != '-' && !isDigit(c) && bytes.IndexByte([]byte("tfnTFN"), c) < 0 {
 		return broken

@@ -102,21 +102,6 @@ func (c *callReader) open() peg.Choice {
 	return alts
 }
 
-// repeated returns the alternatives for an opener of calls right before a call with its own: it is
-// dropped (T10), and next goes on with the call.
-func (c *callReader) repeated(next peg.Pattern) (alts peg.Choice) {
-	for _, o := range c.s.openings {
-		text := o.first.Text
-		if (o.from == atSection || o.from == atCall) && c.t.on(RepeatedOpener) && distinctive(text) {
-			call := peg.Seq{c.opening(o), c.recognised()}
-			alts = append(alts, append(append(peg.Seq{
-				peg.And{P: peg.Seq{c.lit(text), peg.Space{}, c.mute(call)}}},
-				c.closers().stray(text)...), next))
-		}
-	}
-	return alts
-}
-
 // openAtStart returns the alternatives for a first call at the start of the answer, where one is
 // recognised that elsewhere would be text.
 func (c *callReader) openAtStart() (alts peg.Choice) {

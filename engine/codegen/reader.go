@@ -368,7 +368,7 @@ func (r *reader) markers(x text) peg.Pattern {
 	if !x.begun || r.t.on(ContentAround) {
 		alts = append(alts, r.callBeginnings()...)
 		for _, c := range r.calls {
-			alts = append(alts, c.repeated(next)...)
+			alts = append(alts, r.closers().repeated(c, next)...)
 		}
 	}
 	if !x.begun || r.t.on(LooseReasoning) {

@@ -145,10 +145,12 @@ func Limited(ctx context.Context, sources []Source, l engine.Limits) []Source {
 	return With(ctx, sources, engine.Options{Limits: l})
 }
 
-// With returns sources that come together with options that they have together, except for the
-// clock, which is this package's. The end of ctx ends their renders, as [engine.Compile] has it.
+// With returns sources that come together with options that they have together; the clock is this
+// package's where they have none. The end of ctx ends their renders, as [engine.Compile] has it.
 func With(ctx context.Context, sources []Source, o engine.Options) []Source {
-	o.Now = Now
+	if o.Now == nil {
+		o.Now = Now
+	}
 	o = o.Together()
 	compile := func(src engine.Source) (*engine.Template, error) {
 		return engine.Compile(ctx, src, o)

@@ -103,7 +103,7 @@ type Options struct {
 	Seed     uint64
 	First    uint64                // the number of the first case
 	Cases    uint64                // how many to draw; 0: until the context ends
-	Further  int                   // outputs of each case besides its own, of which calls are checked
+	Further  int                   // outputs of each case besides its own, whose calls are checked
 	Second   chattemplate.Renderer // renders besides the native engine; nil: none
 	Accepts  Acceptor              // takes sentences of grammars besides our matcher; nil: none
 	Progress func(Stats)           // called now and then, by one goroutine at a time; may be nil
@@ -119,8 +119,8 @@ type Stats struct {
 	Sentences uint64 // outputs that were a sentence of the grammar
 	Bytes     uint64 // of output, read once in one go
 	Parses    uint64 // of whole outputs
+	Calls     uint64 // complete tool calls that came of them
 	Further   uint64 // outputs of cases besides their own, each read in pieces
-	Calls     uint64 // complete tool calls that came of all
 	Second    uint64 // renders by the second renderer
 	Differ    uint64 // of them, those that it refuses or renders otherwise
 	Asked     uint64 // questions to the second engine for grammars
@@ -245,11 +245,6 @@ func (p *Pool) further(c *Case, o Options, n uint64, stats *Stats) error {
 		}
 		parser.Close(c.Reason)
 		stats.Further++
-		for _, call := range parser.Message().ToolCalls {
-			if call.Complete {
-				stats.Calls++
-			}
-		}
 		if err := Calls(parser); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (v *Verifier) template(ctx context.Context, vec *Vector) (*template, error)
 
 // named returns a template by its path in one of the folders.
 func (v *Verifier) named(ctx context.Context, name string) (*template, error) {
-	return v.read(ctx, name, "", engine.Options{Limits: v.Limits})
+	return v.read(ctx, name, "", engine.Options{Limits: v.Limits, Now: v.Now})
 }
 
 // read returns a template by its path, compiled with options, which have a name where they differ
@@ -147,6 +147,9 @@ func (v *Verifier) renderVars(ctx context.Context, vec *Vector,
 	if err != nil {
 		return "", err
 	}
-	return t.Render(ctx, jinja.NewVars(vec.Value.At("vars").Members()...),
-		jinja.Options{Mode: jinja.Immutable, Limits: v.Limits.Render, Now: subject.Now})
+	o := jinja.Options{Mode: jinja.Immutable, Limits: v.Limits.Render, Now: v.Now}
+	if o.Now == nil {
+		o.Now = subject.Now
+	}
+	return t.Render(ctx, jinja.NewVars(vec.Value.At("vars").Members()...), o)
 }

@@ -34,7 +34,7 @@ func (v *Verifier) byTokens(ctx context.Context, vec *Vector, name, output strin
 	}
 	list, err := spelled(vec.Value.At("output_token_ids"), output, tokenizer)
 	if err == nil {
-		o := engine.Options{Limits: v.Limits, Vocabulary: tokenizer.Vocabulary}
+		o := engine.Options{Limits: v.Limits, Now: v.Now, Vocabulary: tokenizer.Vocabulary}
 		t, failed := v.read(ctx, name, repo, o)
 		err = read(t, failed, func(p *engine.Parser,
 			reason chat.FinishReason) (split.Answer, *split.Mismatch) {

@@ -35,7 +35,7 @@
 // An output that also comes as token ids is read by these too, in groups and in bursts, if the
 // tokeniser that it names is available. The ids must spell the output, and give the same message.
 //
-// Templates are rendered in the immutable sandbox with the clock of package subject. An output is
+// Templates are rendered in the immutable sandbox with the clock of the verifier. An output is
 // parsed in one go and in every split (package split). Content and reasoning compare without
 // surrounding white space, arguments as JSON values; arguments of an output that is cut off compare
 // as text, without the white space that JSON does not need.
@@ -73,6 +73,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/lists"
@@ -288,8 +289,9 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 
 // Verifier runs vectors. Its zero value runs those that name no template.
 type Verifier struct {
-	Templates *Templates    // where vectors find templates
-	Limits    engine.Limits // zero: the defaults
+	Templates *Templates       // where vectors find templates
+	Limits    engine.Limits    // zero: the defaults
+	Now       func() time.Time // the clock of templates; nil: that of package subject
 	// Tokenizers has tokenisers by the repositories that vectors name. Outputs that name one of
 	// them are read by token ids too.
 	Tokenizers map[string]tokens.Tokenizer
