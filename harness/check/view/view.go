@@ -26,8 +26,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
@@ -55,6 +57,25 @@ func Views() []View { return views }
 func Neutral(request ordered.Value) chattemplate.Input {
 	in, _ := neutral.Serve(nil).Input(request) // its steps look at no template, and refuse nothing
 	return in
+}
+
+// Taken renders a request as [Neutral] makes it or, where a template fails on that, with the
+// arguments of calls as text, which some templates take alone.
+func Taken[T any](request ordered.Value, render func(chattemplate.Input) (T, error)) (
+	chattemplate.Input, T, error) {
+	in := Neutral(request)
+	prompt, err := render(in)
+	if err == nil {
+		return in, prompt, nil
+	}
+	text := in
+	text.Messages = lists.Map(in.Messages, func(m ordered.Value) ordered.Value {
+		return chat.WithArguments(m, chat.ArgumentsAsText)
+	})
+	if prompt, err := render(text); err == nil {
+		return text, prompt, nil
+	}
+	return in, prompt, err
 }
 
 // RequestOf returns the request with the messages and tools of an input.

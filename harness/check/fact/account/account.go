@@ -49,8 +49,7 @@ type Run struct {
 var Entries = probe.NewFact(func(s *probe.Subject) []Entry {
 	var all []Entry
 	for _, r := range sent.Requests() {
-		in := view.Neutral(r.Request)
-		seen, err := s.Template.ChatTemplate().Observe(in)
+		in, seen, err := view.Taken(r.Request, s.Template.ChatTemplate().Observe)
 		if err != nil {
 			continue // other rules are about it
 		}

@@ -42,8 +42,7 @@ type Difference struct {
 func Find(t *chattemplate.Template) []Difference {
 	var all []Difference
 	for _, r := range sent.Repeated() {
-		in := view.Neutral(r.Request)
-		prompt, err := t.Render(in)
+		in, prompt, err := view.Taken(r.Request, t.Render)
 		if err != nil {
 			continue // other rules are about it
 		}
@@ -67,8 +66,8 @@ func plain(text string, r sent.Rounds) string {
 
 // alone is what stands before the first text of a request where nothing else is sent.
 func alone(t *chattemplate.Template, r sent.Rounds) string {
-	prompt, err := t.Render(view.Neutral(r.Request.Without("tools").With("messages",
-		ordered.ArrayOf(r.Request.At("messages").Items()[0]))))
+	_, prompt, err := view.Taken(r.Request.Without("tools").With("messages",
+		ordered.ArrayOf(r.Request.At("messages").Items()[0])), t.Render)
 	before, _, ok := strings.Cut(prompt, r.Rounds[0][0])
 	if err != nil || !ok {
 		return ""
@@ -167,15 +166,14 @@ type ends struct {
 
 func endsOf(t *chattemplate.Template) (e ends, ok bool) {
 	asked, told := sent.Prompted()
-	e.in = view.Neutral(asked.Result)
-	result, err1 := t.Render(e.in)
-	question, err2 := t.Render(view.Neutral(asked.Question))
-	history, err3 := t.Render(view.Neutral(told))
+	in, result, err1 := view.Taken(asked.Result, t.Render)
+	_, question, err2 := view.Taken(asked.Question, t.Render)
+	_, history, err3 := view.Taken(told, t.Render)
 	if err1 != nil || err2 != nil || err3 != nil {
 		return e, false // other rules are about it
 	}
 	var found [4]bool
-	e.result = result
+	e.in, e.result = in, result
 	e.afterQuestion, found[0] = between(question, asked.Asked, "")
 	e.afterResult, found[1] = between(result, asked.Told, "")
 	e.turn, found[2] = between(history, asked.Asked, asked.Answer)
@@ -229,8 +227,7 @@ type Escape struct {
 // Escaped looks for escapes in the own text after the first question.
 func Escaped(t *chattemplate.Template) (Escape, bool) {
 	for _, r := range sent.Repeated() {
-		in := view.Neutral(r.Request)
-		prompt, err := t.Render(in)
+		in, prompt, err := view.Taken(r.Request, t.Render)
 		if err != nil {
 			continue
 		}
@@ -263,8 +260,7 @@ type Misattribution struct {
 func Attribute(t *chattemplate.Template) (Misattribution, bool) {
 	base, swapped := sent.Swapped()
 	for _, request := range []ordered.Value{base, swapped} {
-		in := view.Neutral(request)
-		prompt, err := t.Render(in)
+		in, prompt, err := view.Taken(request, t.Render)
 		if err != nil {
 			continue
 		}
