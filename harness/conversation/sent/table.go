@@ -168,6 +168,12 @@ var table = []spelled{
 		plain: []edit{{"messages[2].content", parts("Monet painted it at Le Havre.")}},
 		sent: []edit{{"messages[2].content",
 			two("Monet painted it at Le Havre.", "The year was 1872.")}}},
+	{name: "a user message in one part", by: partists, base: "talk",
+		sent:   []edit{{"messages[1].content", parts("Who painted the harbour at dawn?")}},
+		unlike: []edit{{"messages[1].content", parts("The catalogue gives no name.")}}},
+	{name: "an assistant message in one part", by: partists, base: "talk",
+		sent:   []edit{{"messages[2].content", parts("Monet painted it at Le Havre.")}},
+		unlike: []edit{{"messages[2].content", parts("The year was 1872.")}}},
 	{name: "a tool message in two parts", by: partists, base: "call", relation: Whole,
 		plain: []edit{{"messages[3].content", parts("heavy showers until noon")}},
 		sent: []edit{{"messages[3].content",
@@ -289,6 +295,11 @@ var table = []spelled{
 	{name: "a document beside tools", by: "agents that retrieve", base: "question",
 		relation: Whole, plain: []edit{{"documents", "[" + bridge + "]"}},
 		sent: []edit{{"documents", "[" + bridge + "]"}, {"tools", "[" + toolForecast + "]"}}},
+
+	{name: "a document beside a system message and tools", by: "agents that retrieve",
+		base: "unprompted", relation: Whole, plain: []edit{{"documents", "[" + bridge + "]"}},
+		sent: append(told("unprompted"), edit{"documents", "[" + bridge + "]"},
+			edit{"tools", "[" + toolForecast + "]"})},
 
 	// tools that a message brings
 	{name: "tools of a system message between the turns", by: "agents that load tools later (Kimi K3)",

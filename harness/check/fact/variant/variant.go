@@ -256,8 +256,14 @@ var printed = regexp.MustCompile(`['"]type['"]: ?['"](?:text|image|audio|video|i
 func (j *judge) takes(v *view.Server, s sent.Spelling, plain result) bool {
 	if !s.Unlike.IsNull() {
 		other := j.render(v, s.Unlike)
-		if other.err != nil || other.text == plain.text || printed.MatchString(plain.text) {
+		if other.err != nil || other.text == plain.text || printed.MatchString(plain.text) ||
+			printed.MatchString(other.text) {
 			return false
+		}
+		for _, text := range texts(s.Unlike) {
+			if s.Relation == sent.Same && !strings.Contains(other.text, text) {
+				return false
+			}
 		}
 	}
 	if s.Relation == sent.Shown {
