@@ -13,6 +13,7 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/check/view"
 	"github.com/goassay/assay/harness/conversation"
 )
 
@@ -110,9 +111,12 @@ func writtenBeyond(s *probe.Subject, name string) bool {
 }
 
 // checkReasoningFields gives reasoning in each field of its own, unfitted. Where one of them is
-// written and another one is looked for and dropped, a client that uses that one loses it.
+// written and another one is looked for and dropped, a client that uses that one loses it; so do
+// clients of engines that send on reasoning_content alone where only reasoning is read.
 func checkReasoningFields(s *probe.Subject, find probe.Finder) {
 	written := map[string]bool{}
+	first := map[string]probe.Where{} // where a field that is written is read
+	var usual []chattemplate.Input    // with reasoning_content
 	dropped := map[string]probe.Where{}
 	for _, field := range chat.ReasoningFields {
 		thought := ordered.Str("REASONNEEDLE")
@@ -123,10 +127,13 @@ func checkReasoningFields(s *probe.Subject, find probe.Finder) {
 				Kwargs: s.Template.Caps().Needs.Bound}
 			o, err := s.Template.ChatTemplate().Observe(in)
 			r, read := o.Trace.Reading("messages[1]." + field)
+			if field == "reasoning_content" {
+				usual = append(usual, in)
+			}
 			switch {
 			case err != nil:
 			case strings.Contains(o.String, "REASONNEEDLE"):
-				written[field] = true
+				written[field], first[field] = true, probe.Offset(r.First)
 			case read && (r.Value || r.Tested):
 				dropped[field] = probe.Offset(r.Last)
 			}
@@ -135,6 +142,16 @@ func checkReasoningFields(s *probe.Subject, find probe.Finder) {
 	for _, field := range chat.ReasoningFields {
 		if at, ok := dropped[field]; ok && !written[field] && len(written) > 0 {
 			find(at, "reasoning that comes as %s is looked for and dropped", field)
+			return
+		}
+	}
+	for _, in := range usual {
+		if who := view.Hurt(s.Template.ChatTemplate(), in, func(prompt string, err error) bool {
+			return err == nil && !strings.Contains(prompt, "REASONNEEDLE")
+		}); who != "" && written["reasoning"] && !written["reasoning_content"] {
+			find(first["reasoning"].Shown(in), "reasoning is written where it comes as reasoning, "+
+				"and lost where it comes as reasoning_content%s", who)
+			return
 		}
 	}
 }
