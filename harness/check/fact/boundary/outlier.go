@@ -30,6 +30,8 @@ func (o Outlier) Words() (left, right, elsewhere string) {
 		return o.Left.words(), o.Right.words(), elsewhere
 	case o.Like.Right.id() == o.Right.id():
 		return o.Left.words(), o.Right.words(), "after " + o.Like.Left.words()
+	case o.Like.Left.id() != o.Left.id() && o.Like.Left.Sort == Mark:
+		return o.Left.words(), o.Right.words(), "after " + o.Like.Left.words()
 	}
 	return o.Left.words(), o.Right.words(), "before " + o.Like.Right.words()
 }
@@ -231,6 +233,9 @@ func (t *table) lost(p *pair) (like *pair, ok bool) {
 	if !ok && left.Sort == Mark {
 		like, ok = t.header(p)
 	}
+	if !ok && left.Sort == Mark {
+		like, ok = t.role(p)
+	}
 	return like, ok
 }
 
@@ -385,4 +390,30 @@ func (t *table) header(p *pair) (*pair, bool) {
 	}
 	like, n, all := t.others(t.after[left.id()], p, nil)
 	return like, all && n > 1
+}
+
+// role asks whether a line feed follows the headers of all other roles, two at least, where a marker
+// alone is the header: it follows what another message says. The header of the model is where it
+// began to write, and says nothing.
+func (t *table) role(p *pair) (like *pair, ok bool) {
+	right := p.without.Right
+	if right.Name != "text" || right.Kind == conversation.Answer ||
+		right.Kind == conversation.Call || !slices.ContainsFunc(p.joins, func(j Join) bool {
+		return j.at > 1 && j.In.Pieces[j.at-2].said()
+	}) {
+		return nil, false
+	}
+	roles := map[string]bool{}
+	for _, o := range t.all {
+		left := o.with.Left
+		if left.Sort != Mark || left.mark.Side == markup.Closing || o.with.Right.Name != "text" ||
+			left.id() == p.without.Left.id() {
+			continue
+		}
+		if !o.always() {
+			return nil, false
+		}
+		roles[left.id()], like = true, o
+	}
+	return like, len(roles) > 1
 }
