@@ -6,6 +6,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/conversation"
 )
 
 // Round is a part of a request that comes again with other words: of a conversation, or an item of
@@ -182,6 +183,51 @@ func rounds(name string, told, calls, thoughts bool) Rounds {
 	}
 	r.Request = request(append(messages, chat.MessageOf("user", ordered.Str(r.Last))), calls)
 	return r
+}
+
+// Ending is a conversation with the last two messages of which others end, too.
+type Ending struct {
+	Request ordered.Value
+	Kinds   []conversation.Kind // of its messages
+	Texts   Round               // what each of them says
+}
+
+// Endings returns conversations that end alike after different ones, the shortest first: a letter
+// is a question, a call, its result, an answer or instructions.
+func Endings() []Ending {
+	var all []Ending
+	for _, turns := range []string{"q", "qa", "qaq", "qas", "qcr", "qcrq", "qcra", "qaqa", "qcraq",
+		"qcrqa", "qaqcr", "qcrcr", "qaqcra", "qcrcra", "qcraqa", "qcraqcr", "qcraqaq"} {
+		e := Ending{}
+		var messages []ordered.Value
+		said := map[rune]int{}
+		for _, turn := range turns {
+			w := words[said[turn]]
+			call, result := step(said[turn], false)
+			m, text, kind := chat.User(w.question), w.question, conversation.Question
+			switch turn {
+			case 'c':
+				m, text, kind = call, w.place+" harbour", conversation.Call
+			case 'r':
+				m, text, kind = result, w.result, conversation.Result
+			case 's':
+				m, kind = instructions, conversation.System
+				text = instructions.At("content").Text()
+			case 'a':
+				m, kind = chat.MessageOf("assistant", ordered.Str(w.answer)), conversation.Answer
+				text = w.answer
+			}
+			said[turn]++
+			messages, e.Texts, e.Kinds = append(messages, m), append(e.Texts, text), append(e.Kinds,
+				kind)
+		}
+		e.Request = request(messages, true)
+		if all = append(all, e); said['c'] == 0 { // else the tools are called
+			e.Request = request(messages, false)
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // Request is a request with its description.

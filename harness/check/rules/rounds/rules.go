@@ -14,4 +14,5 @@ var Rules = []*probe.Rule{
 	ResultMisattributed,
 	EscapePrinted,
 	AnswerNotPrompted,
+	EndDependsOnHistory,
 }
