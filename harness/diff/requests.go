@@ -29,6 +29,11 @@ const pictures = `{"messages": [
 	{"role": "assistant", "content": "That was Monet."},
 	{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "And this one?"}]}]}`
 
+// sound is a request with a sound under the type of OpenAI's clients and another one's name.
+const sound = `{"messages": [{"role": "user", "content": [
+	{"type": "input_audio", "audio": "rain.wav", "input_audio": {"data": "", "format": "wav"}},
+	{"type": "text", "text": "What is falling?"}]}]}`
+
 // differs reports whether both revisions render the request, and not alike.
 func (t talk) differs() bool { return t.wasErr == nil && t.isErr == nil && t.was != t.is }
 
@@ -49,7 +54,8 @@ func (p *pair) renderTalks() []talk {
 		plain = append(plain, sent.Request{Name: c.Name, Request: c.JSON()})
 	}
 	plain = append(append(plain, sent.Requests()...), sent.Request{Name: "two pictures",
-		Request: ordered.MustParse(pictures)})
+		Request: ordered.MustParse(pictures)}, sent.Request{Name: "a sound",
+		Request: ordered.MustParse(sound)})
 	bodies := slices.Clone(plain)
 	for _, s := range sent.All() {
 		bodies = append(bodies, sent.Request{Name: s.Name, Request: s.Plain},
@@ -77,12 +83,19 @@ func (p *pair) renderTalks() []talk {
 			add(b.Name+`, with "tools": null`, in)
 		}
 	}
-	settings, roles := p.settings()
+	settings, roles := p.settings(plain)
 	for _, set := range settings {
 		for _, b := range plain {
 			in := neutral(b.Request)
 			in.Kwargs = slices.Concat(in.Kwargs, set.Members())
 			add(b.Name+" with "+set.String(), in)
+		}
+	}
+	for _, b := range plain {
+		if in := neutral(b.Request); in.Messages[len(in.Messages)-1].At("role").Text() != "assistant" {
+			in.Messages = append(slices.Clip(in.Messages), chat.MessageOf("assistant",
+				ordered.Str("Monday.")))
+			add(b.Name+", and an assistant message", in)
 		}
 	}
 	for _, role := range roles {
@@ -121,8 +134,9 @@ func (p *pair) render(name string, in chattemplate.Input) talk {
 }
 
 // settings returns the ways to set the variables that the old revision reads: each to each of its
-// values, all to the first ones, and all to the second ones; and the roles that it knows.
-func (p *pair) settings() (settings []ordered.Value, roles []string) {
+// values, to null and to what one of the requests has, all to the first ones, and all to the second
+// ones; and the roles that it knows.
+func (p *pair) settings(plain []sent.Request) (settings []ordered.Value, roles []string) {
 	m, err := flow.Parse(p.was.ChatTemplate().Source)
 	if err != nil {
 		return nil, nil
@@ -130,6 +144,12 @@ func (p *pair) settings() (settings []ordered.Value, roles []string) {
 	var on, off []ordered.Member
 	for _, values := range growth.Switches(p.was.ChatTemplate().Names(), m.Compared()) {
 		on, off = append(on, values[0]), append(off, values[1])
+		values = append(values, ordered.MemberOf(values[0].Key, ordered.Value{}))
+		for _, b := range plain {
+			if v, ok := b.Request.Get(values[0].Key); ok {
+				values = append(values, ordered.MemberOf(values[0].Key, v))
+			}
+		}
 		for _, v := range values {
 			settings = append(settings, ordered.ObjectOf(v))
 		}
