@@ -693,7 +693,7 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 func (k *checking) edited(ctx context.Context, one *checked, src subject.Source,
 	was *subject.Source, together engine.Options) error {
 	o := k.options
-	o.Accepted = new([]string)
+	o.Accepted, o.Requests = new([]string), true // which tell what the base did with them
 	if was != nil {
 		*o.Accepted = check.Suppressed(was.Text)
 	}

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/harness/check/fact/markup"
-	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -23,13 +24,14 @@ const (
 	moved          // it stands elsewhere
 	framed         // around it stands another marker, end, separator or header, or another gap
 	ended          // after the last value stands other text
+	spaced         // around it stands other white space
 	condition      // fixed text is written for other requests than before
 	flaws
 )
 
 var flawTexts = [...]string{"", "%s is no longer written", "%s is written once more",
 	"%s is written in other letters", "%s stands elsewhere", "other text stands around %s",
-	"%s has changed", "%q is written for other requests"}
+	"%s has changed", "other white space stands around %s", "%q is written for other requests"}
 
 // change is a flaw in the prompt of a request.
 type change struct {
@@ -41,20 +43,25 @@ type change struct {
 // value is a value of a request in a prompt.
 type value struct {
 	path, text string
-	from, to   int
-	python     bool // null, or a list or an object as Python writes it, which no client means
+	from, to   int    // without the white space around it
+	wide       [2]int // with it
+	python     bool   // null, a setting, or a list or an object as Python writes it: nobody means it
 }
+
+// switched are the values of switches as texts: a template that prints one takes it for a text.
+var switched = []string{"true", "false", "True", "False", "null", "None"}
 
 // account has the values of a request in the order in which they stand in its prompt.
 type account struct {
 	prompt string
 	values []value
+	open   bool // the prompt ends with the start of an answer
 }
 
 // newAccount makes the account of a rendering. Values of one path with white space between them
 // are one.
-func newAccount(o chattemplate.Observation) account {
-	a := account{prompt: o.String}
+func newAccount(o chattemplate.Observation, open bool) account {
+	a := account{prompt: o.String, open: open}
 	i := -1
 	for from, r := range o.All() {
 		to := from + r.Len
@@ -64,9 +71,11 @@ func newAccount(o chattemplate.Observation) account {
 			chattemplate.IsOwn(r.Origin) {
 			continue
 		}
-		from += strings.Index(o.String[from:to], text)
-		v := value{path: r.Path, text: text, from: from, to: from + len(text)}
+		v := value{path: r.Path, text: text, wide: [2]int{from, to}}
+		v.from = from + strings.Index(o.String[from:to], text)
+		v.to = v.from + len(text)
 		v.python = text == "null" && strings.HasPrefix(r.Path, "messages[") ||
+			!strings.ContainsAny(r.Path, ".[") && slices.Contains(switched, text) ||
 			r.Codec == jinja.Python && (text == "None" ||
 				slices.ContainsFunc(o.Runs[max(i-1, 0):min(i+2, len(o.Runs))],
 					func(r jinja.Run) bool {
@@ -75,7 +84,7 @@ func newAccount(o chattemplate.Observation) account {
 		if n := len(a.values); n > 0 && a.values[n-1].path == v.path && r.Role == jinja.FromValue &&
 			strings.TrimSpace(a.prompt[a.values[n-1].to:v.from]) == "" {
 			last := &a.values[n-1]
-			last.to, last.text = v.to, a.prompt[last.from:v.to]
+			last.to, last.wide[1], last.text = v.to, v.wide[1], a.prompt[last.from:v.to]
 			continue
 		}
 		a.values = append(a.values, v)
@@ -132,24 +141,38 @@ func (a account) start(i int) int {
 	return a.values[i-1].to
 }
 
-// hole stands for a value that only one prompt has.
-const hole = "\x00"
+// hole stands for a value that only one prompt has, and margin for white space of a value.
+const hole, margin = "\x00", "\x01"
 
 // own is the template's own text from the gap before a value to that before another one. White
-// space at the start of a prompt divides nothing.
+// space at the start of a prompt divides nothing, nor does that at its end where no answer starts.
 func (a account) own(i, j int) string {
 	var b strings.Builder
-	for ; i < j; i++ {
-		b.WriteString(a.prompt[a.start(i):a.values[i].from] + hole)
+	for k := i; k <= j; k++ {
+		from, to := 0, len(a.prompt)
+		if k > 0 {
+			v := a.values[k-1]
+			from = v.wide[1]
+			b.WriteString(margin[:min(from-v.to, 1)])
+		}
+		var v value
+		if k < len(a.values) {
+			v = a.values[k]
+			to = v.wide[0]
+		}
+		b.WriteString(a.prompt[from:to] + margin[:max(min(v.from-to, 1), 0)])
+		if k < j {
+			b.WriteString(hole)
+		}
 	}
-	to := len(a.prompt)
-	if j < len(a.values) {
-		to = a.values[j].from
+	text := b.String()
+	if i == 0 {
+		text = strings.TrimLeft(text, "\n "+margin)
 	}
-	if b.WriteString(a.prompt[a.start(j):to]); a.start(i) == 0 {
-		return strings.TrimLeft(b.String(), "\n ")
+	if j == len(a.values) && !a.open {
+		text = strings.TrimRight(text, "\n "+margin)
 	}
-	return b.String()
+	return text
 }
 
 // left tells what became of a value that is not in the place where the old revision has it.
@@ -161,7 +184,7 @@ func left(v value, was, is account) flaw {
 		return none // it was none, has another name, or was doubled
 	case same > 0:
 		return moved
-	case strings.Contains(is.prompt, v.text), slices.ContainsFunc(is.values,
+	case strings.Contains(is.prompt, v.text), path.Ext(v.path) == ".type", slices.ContainsFunc(is.values,
 		func(o value) bool { return o.path == v.path }):
 		return respelled
 	}
@@ -198,6 +221,8 @@ func gap(was, is string, last bool, writes func(old bool, text string) bool) (fl
 	frame := func(own string) string {
 		return blanks.ReplaceAllString(sentences.ReplaceAllString(own, ""), " ")
 	}
+	respaced := exact(was) != exact(is)
+	was, is = strings.ReplaceAll(was, margin, " "), strings.ReplaceAll(is, margin, " ")
 	old, now := frame(was), frame(is)
 	if strings.Contains(is, hole) { // all that stood there must stand there still
 		all := pieces.FindAllString(old, -1)
@@ -224,6 +249,9 @@ func gap(was, is string, last bool, writes func(old bool, text string) bool) (fl
 		}
 		return framed, "the parts of the request"
 	}
+	if respaced {
+		return spaced, "the parts of the request"
+	}
 	for i, own := range [...]string{was, is} {
 		for _, text := range sentences.FindAllString(own, -1) {
 			if !strings.Contains([...]string{is, was}[i], text) && writes(i == 1, text) {
@@ -232,6 +260,11 @@ func gap(was, is string, last bool, writes func(old bool, text string) bool) (fl
 		}
 	}
 	return none, ""
+}
+
+// exact is a frame with all its white space.
+func exact(own string) string {
+	return strings.ReplaceAll(sentences.ReplaceAllString(own, ""), margin, "")
 }
 
 // pairIn returns the bytes that were added to a text at an offset, where they are a marker and its
@@ -258,6 +291,19 @@ type flawed struct {
 	count int
 }
 
+// has reports whether the account has all that is said in its request: contents, calls and the names
+// of tools.
+func (a account) has(in chattemplate.Input) bool {
+	said := []conversation.Part{conversation.Content, conversation.CallName, conversation.ToolName}
+	return !slices.ContainsFunc(conversation.Leaves(in), func(l conversation.Leaf) bool {
+		text := strings.TrimSpace(l.Text)
+		return slices.Contains(said, l.Part) &&
+			!(strings.Contains(text, " ") && strings.Contains(a.prompt, text)) &&
+			!slices.ContainsFunc(a.values,
+				func(v value) bool { return strings.HasPrefix(v.path, l.Path) })
+	})
+}
+
 // findFlaws compares the prompts of all requests. Where the edit ends findings of the checks and
 // brings none, it mends a fault of the old revision: it may write another frame then, and the
 // values in other places and letters, and takes none away.
@@ -272,8 +318,12 @@ func (p *pair) findFlaws() (all [flaws]flawed) {
 		if err1 != nil || err2 != nil {
 			continue
 		}
+		old, now := newAccount(was, t.in.Generate), newAccount(is, t.in.Generate)
 		seen := [flaws]bool{none: true}
-		for _, c := range compare(newAccount(was), newAccount(is), p.writes) {
+		if !old.has(t.in) { // what stands around a part that it loses is no reference
+			seen[framed], seen[ended], seen[spaced], seen[condition] = true, true, true, true
+		}
+		for _, c := range compare(old, now, p.writes) {
 			if c.flaw == ended && !t.in.Generate {
 				c.flaw, c.of = framed, "the last part of the request"
 			}
@@ -292,20 +342,12 @@ func (p *pair) findFlaws() (all [flaws]flawed) {
 
 // mends reports whether the edit ends findings of the checks and brings none.
 func (p *pair) mends() bool {
-	count := map[string]int{}
-	for i, results := range p.findings() {
-		for _, res := range results {
-			if res.Status != rule.Passed && res.Level() > rule.Note {
-				count[res.Rule] += (1 - 2*i) * res.Causes()
-			}
-		}
-	}
 	ended := false
-	for _, n := range count {
-		if n < 0 {
+	for _, n := range brought(p.findings()) {
+		if n > 0 {
 			return false
 		}
-		ended = ended || n > 0
+		ended = ended || n < 0
 	}
 	return ended
 }

@@ -109,7 +109,8 @@ func (p *pair) firstTalk(is func(talk) bool) (first talk, count int) {
 
 func promptRefused(p *pair, find finder) {
 	first, count := p.firstTalk(func(t talk) bool {
-		return t.wasErr == nil && t.isErr != nil && !(probe.Worded(t.isErr) && p.mends())
+		return t.wasErr == nil && t.isErr != nil && Serves(p.was, t.in) &&
+			!(probe.Worded(t.isErr) && p.mends())
 	})
 	if count > 0 {
 		at, text := p.blame(first.isErr)

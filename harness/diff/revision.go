@@ -98,10 +98,10 @@ var comparisons = []*comparison{
 		Find: flawsOf(doubled, respelled, moved)},
 	{Rule: rule.Rule{ID: "D019", Name: "frame-changed", Severity: rule.Error,
 		Short: "What stands around the parts of a request has changed: a marker, an end, a " +
-			"separator, a header, or the requests for which a fixed text is written.",
+			"separator, a header, a line feed, or the requests for which a fixed text is written.",
 		Damage: "The model sees turns, calls or lists of a form that it was not trained on.",
 		Fix:    "Write what the old revision writes there."}, Group: group,
-		Find: flawsOf(framed, condition)},
+		Find: flawsOf(framed, spaced, condition)},
 }
 
 // oldBroken is the rule of an edit whose old revision does not compile; no other rule has something
@@ -179,9 +179,9 @@ type pair struct {
 func Compare(was, is subject.Source, cases []families.Case) []rule.Result {
 	p := &pair{cases: cases, before: was, source: is}
 	accepted := check.Suppressed(was.Text) // it cannot silence findings that it introduces
-	o := check.Options{Accepted: &accepted}
+	o := check.Options{Accepted: &accepted, Requests: true}
 	p.findings = sync.OnceValue(func() [2][]rule.Result {
-		return [2][]rule.Result{check.Template(was, o), check.Template(is, o)}
+		return ofBoth(was, is, func(s subject.Source) []rule.Result { return check.Template(s, o) })
 	})
 	return p.results()
 }

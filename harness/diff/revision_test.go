@@ -22,7 +22,7 @@ type edit struct {
 // invisible is the class of an edit that nobody can see.
 const invisible = rule.Severity(255)
 
-// The edits of the gate's mutation test, 32 that somebody can see and 8 that nobody can. They are
+// The edits of the gate's mutation test, 33 that somebody can see and 8 that nobody can. They are
 // made to our own templates.
 var edits = []edit{
 	{"call opener dropped", "hermes", `'<tool_call>\n{"name": "' +`, `'{"name": "' +`, rule.Error},
@@ -32,6 +32,7 @@ var edits = []edit{
 	{"null printed", "hermes", `(message.content or '')`, `(message.content | string)`, rule.Error},
 	{"line feed between calls lost", "hermes", `'\n' if message.content or not loop.first`, `'\n' if message.content`, rule.Error},
 	{"line feed of the generation prompt lost", "hermes", "{{- '<|im_start|>assistant\\n' }}\n{%- endif %}", "{{- '<|im_start|>assistant' }}\n{%- endif %}", rule.Error},
+	{"line feed of the generation prompt doubled", "hermes", "{{- '<|im_start|>assistant\\n' }}\n{%- endif %}", "{{- '<|im_start|>assistant\\n\\n' }}\n{%- endif %}", rule.Error},
 	{"generation prompt dropped", "hermes", `if add_generation_prompt`, `if false`, rule.Error},
 	{"tools not described without a system message", "hermes", `if tools or system`, `if system`, rule.Error},
 	{"tool result dropped", "hermes", `'\n<tool_response>\n' + message.content`, `'\n<tool_response>\n'`, rule.Error},
@@ -139,6 +140,26 @@ func TestMends(t *testing.T) {
 				t.Errorf("class %s\n%s", class(got), evidence)
 			}
 		})
+	}
+}
+
+// TestUnserved asks that what the old revision refuses or loses is no reference: the new one may
+// refuse it in its own words, and frame it as it likes.
+func TestUnserved(t *testing.T) {
+	const turns = `{%- for m in messages %}{%- if m.role == 'user' %}<u>{{ m.content }}</u>
+{%- elif m.role == 'assistant' %}<a>{{ m.content or '' }}CALLS</a>{%- endif %}{%- endfor %}` +
+		`{%- if add_generation_prompt %}<a>{%- endif %}`
+	const calls = `{%- for c in m.tool_calls or [] %}{%- if c.function.arguments is string %}
+{{- raise_exception('parse the arguments first') }}{%- endif %}
+{{- '<call>' + c.function.name + (c.function.arguments | tojson) + '</call>' }}{%- endfor %}`
+	for calls, want := range map[string]rule.Severity{calls: rule.Warning,
+		strings.Replace(calls, "for c in m.tool_calls or []", "for c in [1]", 1): rule.Error} {
+		got, evidence := classOf(diff.Compare(
+			subject.New("was", strings.Replace(turns, "CALLS", "", 1)),
+			subject.New("is", strings.Replace(turns, "CALLS", calls, 1)), nil))
+		if got != want {
+			t.Errorf("class %s, want %s\n%s", class(got), class(want), evidence)
+		}
 	}
 }
 

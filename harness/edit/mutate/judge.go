@@ -70,10 +70,11 @@ type Found map[string]int
 // Check runs the checks, and counts all findings, and those that are more than a note. A rule that
 // could not be judged is no such one.
 func Check(src subject.Source) (all, loud Found) {
-	return count(check.Template(src, check.Options{}))
+	return Count(check.Template(src, check.Options{}))
 }
 
-func count(results []rule.Result) (all, loud Found) {
+// Count counts the findings among results, and those that are more than a note.
+func Count(results []rule.Result) (all, loud Found) {
 	all, loud = Found{}, Found{}
 	for _, res := range results {
 		if res.Status == rule.Passed {
@@ -102,10 +103,14 @@ func (f Found) More(before Found) []string {
 // Gate judges an edit as `assay check --base` does: it returns the rules of the errors and warnings
 // that the edit brings, and those by which the gate fails.
 func Gate(was, is subject.Source) (loud, fails []string) {
+	var found []Found // in was and in is
 	edit := diff.Since(context.Background(), &was, is, nil, engine.Options{},
-		func(s subject.Source) []rule.Result { return check.Template(s, check.Options{}) })
-	_, before := count(edit.Findings[0])
-	_, after := count(edit.Findings[1])
+		func(s subject.Source) []rule.Result {
+			results := check.Template(s, check.Options{Requests: true})
+			_, more := Count(results)
+			found = append(found, more)
+			return results
+		})
 	rule.Settle(edit.Findings[1], edit.Findings[0], "")
 	rule.Close(edit.Findings[1], "")
 	for _, res := range slices.Concat(edit.Findings[1], edit.Changes) {
@@ -113,7 +118,7 @@ func Gate(was, is subject.Source) (loud, fails []string) {
 			fails = append(fails, res.Rule)
 		}
 	}
-	return after.More(before), fails
+	return found[1].More(found[0]), fails
 }
 
 // Template is a template that mutants are made of.
