@@ -43,9 +43,9 @@ type change struct {
 // value is a value of a request in a prompt.
 type value struct {
 	path, text string
-	from, to   int    // without the white space around it
-	wide       [2]int // with it
-	python     bool   // null, a setting, or a list or an object as Python writes it: nobody means it
+	from, to   int  // without the white space that it begins or ends with
+	padded     bool // it has some
+	python     bool // null, a setting, or a list or an object as Python writes it: nobody means it
 }
 
 // switched are the values of switches as texts: a template that prints one takes it for a text.
@@ -71,9 +71,9 @@ func newAccount(o chattemplate.Observation, open bool) account {
 			chattemplate.IsOwn(r.Origin) {
 			continue
 		}
-		v := value{path: r.Path, text: text, wide: [2]int{from, to}}
-		v.from = from + strings.Index(o.String[from:to], text)
-		v.to = v.from + len(text)
+		from += strings.Index(o.String[from:to], text)
+		v := value{path: r.Path, text: text, from: from, to: from + len(text),
+			padded: len(text) < r.Len}
 		v.python = text == "null" && strings.HasPrefix(r.Path, "messages[") ||
 			!strings.ContainsAny(r.Path, ".[") && slices.Contains(switched, text) ||
 			r.Codec == jinja.Python && (text == "None" ||
@@ -84,7 +84,8 @@ func newAccount(o chattemplate.Observation, open bool) account {
 		if n := len(a.values); n > 0 && a.values[n-1].path == v.path && r.Role == jinja.FromValue &&
 			strings.TrimSpace(a.prompt[a.values[n-1].to:v.from]) == "" {
 			last := &a.values[n-1]
-			last.to, last.wide[1], last.text = v.to, v.wide[1], a.prompt[last.from:v.to]
+			last.to, last.text = v.to, a.prompt[last.from:v.to]
+			last.padded = last.padded || v.padded
 			continue
 		}
 		a.values = append(a.values, v)
@@ -119,11 +120,14 @@ func compare(was, is account, writes func(old bool, text string) bool) []change 
 		for _, v := range is.values[j:pair[1]] {
 			all = append(all, change{came(v, was, is), v.path, v.from})
 		}
-		if i == pair[0] && !slices.ContainsFunc(was.values[max(i-1, 0):min(i+1, len(was.values))],
-			func(v value) bool { return v.python }) {
+		near := was.near(i)
+		if i == pair[0] && !slices.ContainsFunc(near, func(v value) bool { return v.python }) {
 			last := pair[1] == len(is.values)
 			f, text := gap(was.own(i, pair[0]), is.own(j, pair[1]), last, writes)
-			if f == framed && last {
+			if f == spaced && slices.ContainsFunc(slices.Concat(near, is.near(j), is.near(pair[1])),
+				func(v value) bool { return v.padded }) {
+				f = none
+			} else if f == framed && last {
 				f, text = ended, "the end of the prompt"
 			}
 			all = append(all, change{f, text, is.start(j)})
@@ -133,6 +137,9 @@ func compare(was, is account, writes func(old bool, text string) bool) []change 
 	return all
 }
 
+// near are the values beside a gap.
+func (a account) near(i int) []value { return a.values[max(i-1, 0):min(i+1, len(a.values))] }
+
 // start is where the gap before a value begins.
 func (a account) start(i int) int {
 	if i == 0 {
@@ -141,38 +148,27 @@ func (a account) start(i int) int {
 	return a.values[i-1].to
 }
 
-// hole stands for a value that only one prompt has, and margin for white space of a value.
-const hole, margin = "\x00", "\x01"
+// hole stands for a value that only one prompt has.
+const hole = "\x00"
 
 // own is the template's own text from the gap before a value to that before another one. White
 // space at the start of a prompt divides nothing, nor does that at its end where no answer starts.
 func (a account) own(i, j int) string {
+	first := a.start(i)
 	var b strings.Builder
-	for k := i; k <= j; k++ {
-		from, to := 0, len(a.prompt)
-		if k > 0 {
-			v := a.values[k-1]
-			from = v.wide[1]
-			b.WriteString(margin[:min(from-v.to, 1)])
-		}
-		var v value
-		if k < len(a.values) {
-			v = a.values[k]
-			to = v.wide[0]
-		}
-		b.WriteString(a.prompt[from:to] + margin[:max(min(v.from-to, 1), 0)])
-		if k < j {
-			b.WriteString(hole)
-		}
+	for ; i < j; i++ {
+		b.WriteString(a.prompt[a.start(i):a.values[i].from] + hole)
 	}
-	text := b.String()
-	if i == 0 {
-		text = strings.TrimLeft(text, "\n "+margin)
+	to := len(a.prompt)
+	if j < len(a.values) {
+		to = a.values[j].from
+	} else if !a.open {
+		to = max(a.start(j), len(strings.TrimRight(a.prompt, "\n ")))
 	}
-	if j == len(a.values) && !a.open {
-		text = strings.TrimRight(text, "\n "+margin)
+	if b.WriteString(a.prompt[a.start(j):to]); first == 0 {
+		return strings.TrimLeft(b.String(), "\n ")
 	}
-	return text
+	return b.String()
 }
 
 // left tells what became of a value that is not in the place where the old revision has it.
@@ -184,8 +180,8 @@ func left(v value, was, is account) flaw {
 		return none // it was none, has another name, or was doubled
 	case same > 0:
 		return moved
-	case strings.Contains(is.prompt, v.text), path.Ext(v.path) == ".type", slices.ContainsFunc(is.values,
-		func(o value) bool { return o.path == v.path }):
+	case strings.Contains(is.prompt, v.text), path.Ext(v.path) == ".type",
+		slices.ContainsFunc(is.values, func(o value) bool { return o.path == v.path }):
 		return respelled
 	}
 	return lost
@@ -221,8 +217,6 @@ func gap(was, is string, last bool, writes func(old bool, text string) bool) (fl
 	frame := func(own string) string {
 		return blanks.ReplaceAllString(sentences.ReplaceAllString(own, ""), " ")
 	}
-	respaced := exact(was) != exact(is)
-	was, is = strings.ReplaceAll(was, margin, " "), strings.ReplaceAll(is, margin, " ")
 	old, now := frame(was), frame(is)
 	if strings.Contains(is, hole) { // all that stood there must stand there still
 		all := pieces.FindAllString(old, -1)
@@ -249,22 +243,19 @@ func gap(was, is string, last bool, writes func(old bool, text string) bool) (fl
 		}
 		return framed, "the parts of the request"
 	}
-	if respaced {
-		return spaced, "the parts of the request"
-	}
+	var fixed [2][]string
 	for i, own := range [...]string{was, is} {
-		for _, text := range sentences.FindAllString(own, -1) {
+		fixed[i] = sentences.FindAllString(own, -1)
+		for _, text := range fixed[i] {
 			if !strings.Contains([...]string{is, was}[i], text) && writes(i == 1, text) {
 				return condition, text
 			}
 		}
 	}
+	if slices.Equal(fixed[0], fixed[1]) && was != is {
+		return spaced, "the parts of the request"
+	}
 	return none, ""
-}
-
-// exact is a frame with all its white space.
-func exact(own string) string {
-	return strings.ReplaceAll(sentences.ReplaceAllString(own, ""), margin, "")
 }
 
 // pairIn returns the bytes that were added to a text at an offset, where they are a marker and its
@@ -291,13 +282,11 @@ type flawed struct {
 	count int
 }
 
-// has reports whether the account has all that is said in its request: contents, calls and the names
-// of tools.
+// has reports whether the account has what the messages of its request say: contents and calls.
 func (a account) has(in chattemplate.Input) bool {
-	said := []conversation.Part{conversation.Content, conversation.CallName, conversation.ToolName}
 	return !slices.ContainsFunc(conversation.Leaves(in), func(l conversation.Leaf) bool {
 		text := strings.TrimSpace(l.Text)
-		return slices.Contains(said, l.Part) &&
+		return (l.Part == conversation.Content || l.Part == conversation.CallName) &&
 			!(strings.Contains(text, " ") && strings.Contains(a.prompt, text)) &&
 			!slices.ContainsFunc(a.values,
 				func(v value) bool { return strings.HasPrefix(v.path, l.Path) })
@@ -320,7 +309,7 @@ func (p *pair) findFlaws() (all [flaws]flawed) {
 		}
 		old, now := newAccount(was, t.in.Generate), newAccount(is, t.in.Generate)
 		seen := [flaws]bool{none: true}
-		if !old.has(t.in) { // what stands around a part that it loses is no reference
+		if now.has(t.in) && !old.has(t.in) { // the old frames are no reference
 			seen[framed], seen[ended], seen[spaced], seen[condition] = true, true, true, true
 		}
 		for _, c := range compare(old, now, p.writes) {

@@ -73,7 +73,8 @@ func (e Edit) Class(findings []rule.Result) string {
 // ofBoth returns what the checks find in two revisions. A new finding counts for the old revision
 // as well where that does not serve the request that shows it.
 func ofBoth(was, is subject.Source, find func(subject.Source) []rule.Result) [2][]rule.Result {
-	all := [2][]rule.Result{find(was), find(is)}
+	all := [2][]rule.Result{1: find(is)}
+	all[0] = find(was)
 	old, err := was.Compile()
 	if err != nil {
 		return all

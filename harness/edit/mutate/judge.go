@@ -103,7 +103,7 @@ func (f Found) More(before Found) []string {
 // Gate judges an edit as `assay check --base` does: it returns the rules of the errors and warnings
 // that the edit brings, and those by which the gate fails.
 func Gate(was, is subject.Source) (loud, fails []string) {
-	var found []Found // in was and in is
+	var found []Found // in the edited one and in the original
 	edit := diff.Since(context.Background(), &was, is, nil, engine.Options{},
 		func(s subject.Source) []rule.Result {
 			results := check.Template(s, check.Options{Requests: true})
@@ -118,7 +118,7 @@ func Gate(was, is subject.Source) (loud, fails []string) {
 			fails = append(fails, res.Rule)
 		}
 	}
-	return found[1].More(found[0]), fails
+	return found[0].More(found[1]), fails
 }
 
 // Template is a template that mutants are made of.
