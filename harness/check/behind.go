@@ -30,8 +30,7 @@ func behind(s *probe.Subject, results []rule.Result) []rule.Result {
 		if !ok {
 			return results
 		}
-		note := fmt.Sprintf("\nline %d ends such requests in an error first: found with %s "+
-			"replaced there",
+		note := fmt.Sprintf("line %d fails first: this was found after replacing %s there",
 			probe.PlaceAt(s.Source, site.Off).Line, short(site.Text))
 		for _, span := range site.Spans {
 			hidden = append(hidden, stretch{probe.PlaceAt(s.Source, span.From),
@@ -61,7 +60,7 @@ func behind(s *probe.Subject, results []rule.Result) []rule.Result {
 		}
 		results = settle(results, judged)
 		for _, one := range found {
-			one.Text += note
+			one.Add(note)
 			results = insert(results, one)
 		}
 		s = next
@@ -87,7 +86,7 @@ func short(text string) string {
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most]) + "..."
 	}
-	return text
+	return "`" + text + "`"
 }
 
 // fresh are the findings among the results of another look that are not among the results so far,

@@ -281,9 +281,9 @@ var faults = []fault{
 func TestOneCause(t *testing.T) {
 	const name, rest = `{{ call.function.name }}`, `{{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}`
 	for _, c := range []struct{ call, want, not string }{
-		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "an assistant message with call is not written as others are, and is not read back as it was\na parser of this format reads another message: ", ""},
-		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "an assistant message with call is not written as others are, and is not read back as it was\na parser of this format reads another message: ", ""},
-		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "an assistant message with call is not written as others are, and is not read back as it was\nno parser can be made for it: ", "the template writes:"},
+		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "an assistant message with call cannot be read back as it was: it is written in another form than others\na parser of this format reads another message: ", ""},
+		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "an assistant message with call cannot be read back as it was: it is written in another form than others\na parser of this format reads another message: ", ""},
+		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "an assistant message with call cannot be read back as it was: it is written in another form than others\nno parser can be made for it: ", "the template writes:"},
 	} {
 		got, findings := broken(t,
 			subject.New("test.jinja", strings.Replace(chat, jsonCall, c.call, 1)), check.Options{})

@@ -25,14 +25,7 @@ const (
 // and of those the last. Where there is none, it is the place that shows the damage, which else
 // stands beside it.
 func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
-	return r.causeBut(nil, damage, mended)
-}
-
-// causeBut is [Rendering.Cause], but that no condition is the cause whose place but is true of; nil
-// is true of none.
-func (r Rendering) causeBut(but func(condition int) bool, damage Where,
-	mended func(prompt string) bool) Where {
-	if site := r.decision(but, mended); site >= 0 {
+	if site := r.decision(nil, mended); site >= 0 {
 		return Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("printed", damage)
 	}
 	return damage
@@ -51,6 +44,7 @@ func (r Rendering) Instead(at int, want string, damage Where) Where {
 }
 
 // decision returns the site of that condition, an index of the template's sites; -1: there is none.
+// It is none whose place but is true of; nil is true of none.
 func (r Rendering) decision(but func(condition int) bool, mended func(prompt string) bool) int {
 	best, least, written := -1, 0, 0
 	if r.Program == nil || mended(r.Text) {
@@ -100,8 +94,12 @@ func (r Rendering) Lost(path, text string) Where {
 		near.seen = fmt.Sprintf("lost: %s (%s)", report.Quote(text, 0), path)
 	}
 	extents := edit.Read(r.Program.Source)
+	if gone {
+		near.note = "underlined is where the template last looks at it, or at what is next to it"
+	}
 	if off, ok := r.narrowed(extents, trace, path); ok {
 		near.past = off + 1
+		near.note = "underlined is where a part of the list is taken"
 		return near
 	}
 	role := ""
@@ -114,16 +112,35 @@ func (r Rendering) Lost(path, text string) Where {
 		asked := places(trace, func(name string) bool { return name == of+".role" })
 		if off, ok := extents.Unmatched(asked, role); ok && gone && !r.calls(m) {
 			near.past = off + 1
-			near.note = "no branch matches this role; the last test is here"
+			near.note = "no branch is for this role; the last test is underlined"
 			return near
 		}
 	}
 	// A condition that only asks who speaks is no cause: the branch of the role is wrong.
 	choice := func(condition int) bool { return role != "" && extents.Chooses(condition, role) }
-	at := r.causeBut(choice, near,
-		func(prompt string) bool { return strings.Contains(prompt, text) })
-	at.also, at.lost = 0, near.lost // where it was looked at tells nothing
-	return at
+	site := r.decision(choice, func(prompt string) bool {
+		before, _, written := strings.Cut(prompt, text)
+		return written && (role == "" || !strings.HasSuffix(before, "'content': '")) // as a text
+	})
+	if site >= 0 {
+		near.past = r.Program.Sites()[site].Test + 1
+		near.note = "underlined is the condition that keeps it out"
+	}
+	return near
+}
+
+// Recognised is another place moved to the first test that finds the role of the first message in
+// this prompt to be what it is.
+func (r Rendering) Recognised(lost Where) Where {
+	asked := places(r.Program.Follow(r.In), func(name string) bool { return name == "messages[0].role" })
+	role := r.In.Messages[0].At("role").Text()
+	for n := range edit.Read(r.Program.Source).All() {
+		if n.Is(edit.Compare) && n.Has(edit.Text, role) && n.Holds(asked) {
+			lost.past, lost.note = n.Off+1, "underlined is the test for a "+role+" message"
+			break
+		}
+	}
+	return lost
 }
 
 // calls reports whether a tool call of a message is in the prompt.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/conversation/sent"
 )
 
 // TooCostly is the rule of a template whose renders met their limit: its finding voids those of the
@@ -28,6 +30,21 @@ func Weigh(find Finder, severity rule.Severity) Finder {
 	return func(at Where, format string, args ...any) {
 		find(at, "%w", &rule.Weighed{Severity: severity, What: fmt.Errorf(format, args...)})
 	}
+}
+
+// InParts names the engines that make a fault of a prompt whose content came in parts. It is an error
+// where they make parts of all content.
+func (r Rendering) InParts(find Finder, fault func(prompt string, err error) bool) (Finder, string) {
+	served := r.In // as clients send it that do not write parts
+	served.Messages = sent.Joined(served.Messages)
+	if who := view.Hurt(r.Program, served, fault); who != "" {
+		return Weigh(find, rule.Error), who + ", which make parts of all content for this template"
+	}
+	who := view.Hurt(r.Program, r.In, fault)
+	if who != "" {
+		who += ", for clients that send parts"
+	}
+	return find, who
 }
 
 // Judged reports whether probes rendered; where one did not, the rule is not judged.

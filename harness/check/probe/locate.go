@@ -47,6 +47,7 @@ type Where struct {
 	request *chattemplate.Input
 	seen    string              // evidence: what the model sees, or what is lost
 	note    string              // a further line of every finding there; "" where there is none
+	needed  bool                // the request has nothing that the fault does without
 	part    func(place int) int // narrows the place down; nil: there is nothing to narrow
 }
 
@@ -72,6 +73,13 @@ func (w Where) Shown(by chattemplate.Input) Where {
 // feature in package sent.
 func (w Where) Losing(what string) Where {
 	w.lost = what
+	return w
+}
+
+// Needing is the place with a request that has nothing which the fault can do without: what sets it
+// apart from others is the condition of the fault.
+func (w Where) Needing() Where {
+	w.needed = true
 	return w
 }
 
@@ -231,7 +239,7 @@ func (s *Subject) place(at Where, err error) (rule.Place, string) {
 			return place, text
 		}
 		if other := PlaceAt(s.Source, at.also-1); other.Line != place.Line {
-			text += fmt.Sprintf("\n%s: line %d, column %d", at.role, other.Line, other.Col)
+			text += fmt.Sprintf("\n%s at line %d, column %d", at.role, other.Line, other.Col)
 		}
 	}
 	return place, text
@@ -258,14 +266,32 @@ func (s *Subject) evidence(at Where, text string) string {
 	return first
 }
 
-// Told is an input in a line of words. Where a template takes parts alone, they are told of
-// messages that have several.
+// Told is an input in a line of words, with its variables. Where a template takes parts alone, they
+// are told of messages that have several.
 func (s *Subject) Told(in chattemplate.Input) string {
-	if caps := s.Template.Caps(); caps.TypedOnly() {
+	caps := s.Template.Caps()
+	if caps.TypedOnly() {
 		in.Messages = sent.Joined(in.Messages)
 	}
-	return conversation.Told(chat.Request{Messages: in.Messages,
+	text := conversation.Told(chat.Request{Messages: in.Messages,
 		Tools: make([]chat.Tool, len(in.Tools))})
+	for _, v := range in.Kwargs {
+		if !v.Value.IsNull() && len(caps.Needs.Bound) == 0 {
+			text += "; " + v.Key + "=" + v.Value.String()
+		}
+	}
+	return text
+}
+
+// when is the condition of a finding, as the beginning of its text, where that lacks it.
+func (s *Subject) when(at Where, text string) string {
+	if at.needed {
+		first, _, _ := strings.Cut(text, "\n")
+		if unsaid := conversation.Unsaid(s.Told(*at.request), first); unsaid != nil {
+			return "with " + strings.Join(unsaid, " and ") + ", "
+		}
+	}
+	return ""
 }
 
 // requestOf is the request that shows the fault at a place, as JSON, with what people send in the

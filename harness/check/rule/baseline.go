@@ -50,7 +50,7 @@ func Settle(now, before []Result, reason string, exempt ...string) {
 			same[k] -= n
 			if res.Bad() {
 				res.Status, res.Severity = Known, Note
-				res.Text += "\n" + reason
+				res.Add(reason)
 			} else {
 				res.Old = true
 			}

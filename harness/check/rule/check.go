@@ -58,6 +58,9 @@ type Scope[At any] struct {
 	Place func(At, error) (Place, string)
 	// Request is the request that shows a fault, as JSON; "" where none is known. nil: nobody asks.
 	Request func(At) string
+	// When begins the first line of a finding with the condition under which the fault shows, where
+	// its text does not say it. nil: every text does.
+	When func(at At, text string) string
 	// Suppressed reports whether findings of a rule are silenced; where one might be and is not,
 	// note says so. nil: none is.
 	Suppressed func(id string) (silenced bool, note string)
@@ -163,9 +166,12 @@ func (r *Runner[S, At]) results(c *Check[S, At], all []Fault[At], crash string) 
 			text += note
 		}
 		if f.Judged() {
-			one := Finding{Place: place, Text: text}
+			one := Finding{Place: place, Text: text, help: c.Fix}
 			if r.Scope.Request != nil {
 				one.request = r.Scope.Request(f.At)
+			}
+			if r.Scope.When != nil {
+				one.when = r.Scope.When(f.At, text)
 			}
 			errors.As(f.Err, &one.weight)
 			found.add(one)

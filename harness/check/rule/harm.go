@@ -46,7 +46,7 @@ func Close(results []Result, reason string) {
 		if res.News() && res.Status == Found && res.Severity == Warning &&
 			slices.Contains(breaking, res.harm) {
 			res.Status = Failed
-			res.Text += "\n" + reason
+			res.Add(reason)
 		}
 	}
 }

@@ -124,6 +124,12 @@ type Result struct {
 	harm Harm // of the rule
 }
 
+// Add adds a line to the text, before the advice at its end.
+func (res *Result) Add(line string) {
+	at := strings.Index(res.Text+advice, advice)
+	res.Text = res.Text[:at] + "\n" + line + res.Text[at:]
+}
+
 // Bad reports whether the result fails a run: a check failed, or one that looks for errors was not
 // judged.
 func (res *Result) Bad() bool {

@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/lists"
+	"github.com/goassay/assay/harness/report/visible"
 )
 
 // Severity is the weight of a finding.
@@ -86,7 +87,11 @@ func (r Rule) Results(base Result, found *Findings) []Result {
 	var results []Result
 	add := func(status Status, f Finding) {
 		res := base
-		res.Status, res.Place, res.Text = status, f.Place, f.Text
+		res.Status, res.Place, res.Text = status, f.Place, f.when+f.Text
+		if f.help != "" {
+			const lead = "      = " // of a line in a terminal
+			res.Text += "\n" + visible.Fold(advice[1:]+f.help, columns-len(lead), "  ")
+		}
 		if f.request != "" {
 			res.Request = json.RawMessage(f.request)
 		}
@@ -101,7 +106,7 @@ func (r Rule) Results(base Result, found *Findings) []Result {
 		results[len(results)-1].Severity = severity
 	}
 	if found.more > 0 {
-		results[len(results)-1].Text += fmt.Sprintf("\nand %d more", found.more)
+		results[len(results)-1].Add(fmt.Sprintf("and %d more", found.more))
 	}
 	if len(found.unjudged) > 0 {
 		reason := found.unjudged[0]
@@ -138,6 +143,8 @@ type Finding struct {
 	Place Place
 	Text  string
 
+	when    string   // begins the text: the condition under which the fault shows
+	help    string   // the remedy of its rule
 	request string   // that shows it, as JSON; "" where none is known
 	weight  *Weighed // its own severity; nil: the rule's
 }
@@ -175,8 +182,12 @@ func (e *Weighed) Unwrap() error { return e.What }
 // MaxFindings bounds the findings of a rule that are kept of one look at a subject.
 const MaxFindings = 20
 
-// again begins the line of a finding that has the cause of the one above it.
-const again = "the same: "
+// again begins the line of a finding that has the cause of the one above it; advice begins the last
+// lines, which say what to do.
+const (
+	again  = "the same: "
+	advice = "\nhelp: "
+)
 
 // Add adds a finding. One at the place of an earlier one, or with its first line, has the same
 // cause: it becomes a line of that.

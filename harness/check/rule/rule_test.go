@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 		find(7, "other")
 	}, nil)
 	if len(got) != 2 || got[0].Status != rule.Failed || got[0].Severity != rule.Error ||
-		got[0].Text != "3: so" || got[0].Place.Line != 3 || got[1].Place.Line != 7 {
+		got[0].Text != "3: so\nhelp: Make it even." || got[0].Place.Line != 3 || got[1].Place.Line != 7 {
 		t.Errorf("found twice, one of them again: %+v", got)
 	}
 	got = run(func(_ int, find rule.Finder[int]) {
@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 	}, nil)
 	if len(got) != rule.MaxFindings ||
 		!strings.HasSuffix(got[rule.MaxFindings-1].Text,
-			fmt.Sprintf("\nand %d more", 100-rule.MaxFindings)) {
+			fmt.Sprintf("\nand %d more\nhelp: Make it even.", 100-rule.MaxFindings)) {
 		t.Errorf("a hundred findings give %d results: %+v", len(got), got[len(got)-1])
 	}
 	silence := func(id string) (bool, string) { return id == "A900", "" }

@@ -199,7 +199,11 @@ func Hurt(t *chattemplate.Template, in chattemplate.Input,
 	if hurt == nil {
 		return ""
 	}
-	return "\nwho: " + Names(hurt)
+	who := Names(hurt)
+	if strings.Contains(who, "before") {
+		who += "; later ones leave out what is null"
+	}
+	return "\nwho: " + who
 }
 
 // ByArguments returns the views that give a template the arguments of calls as an object, and those

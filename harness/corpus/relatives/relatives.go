@@ -377,5 +377,5 @@ func Evidence(s *probe.Subject, in chattemplate.Input, what string) string {
 	if len(writes) == 0 {
 		return ""
 	}
-	return "\nrelatives: " + named(writes) + ", which behave like it, always write it"
+	return "\nsimilar templates write it: " + named(writes)
 }

@@ -354,7 +354,7 @@
   };
   const findingOf = (f, number) => {
     const [head, ...more] = (f.text || "").split("\n");
-    const help = more.findIndex((l) => l.startsWith("help: ")),
+    const help = more.findIndex((l) => l.startsWith("help: `assay fix ")),
       rule = rules.get(f.rule),
       line = f.place.line,
       at = patchOf(f),

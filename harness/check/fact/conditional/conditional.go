@@ -326,8 +326,8 @@ func CheckHangs(s *probe.Subject, find probe.Finder) {
 		if with.Name != without.Name {
 			other = "\nnot with: " + without.Name
 		}
-		find(l.cause(), "the template adds a text that nobody sent to some requests, and not to "+
-			"others like them\nthe model sees: %s\nrequest: %s%s%s",
+		find(l.cause(), "the template adds a text that nobody sent in the request below, and not "+
+			"in others like it\nthe model sees: %s\nrequest: %s%s%s",
 			report.Quote(l.first.Text, l.off+Lead), with.Name, other, Others(s, placesOf(found)))
 	} else if h.cut {
 		probe.Unjudged(find, probe.ErrCut)

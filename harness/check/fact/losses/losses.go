@@ -135,7 +135,7 @@ func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 			more += "\nthe same: " + SubjectOf(l, func(conversation.Leaf) bool { return false })
 		}
 	}
-	find(in.Lost(first.Path, first.Text), "%s%s", what, more)
+	find(in.Lost(first.Path, first.Text).Needing(), "%s%s", what, more)
 }
 
 // partly reports whether a leaf is of a later part of a content whose first part is written.
@@ -175,10 +175,9 @@ func SubjectOf(l Lost, same func(conversation.Leaf) bool) string {
 	case l.Message < 0 && same != nil && !slices.ContainsFunc(l.In.Leaves(), differs):
 		return "a tool, with its description and parameters,"
 	case l.Message < 0 && strings.Count(l.Path, ".properties.") > 1:
-		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a parameter within " +
-			"another parameter of a tool"
+		return ofSchema[l.Part] + " of a property nested in a tool's parameter"
 	case l.Message < 0 && strings.Contains(l.Path, ".properties."):
-		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool's parameter"
+		return ofSchema[l.Part] + " of a tool's parameter"
 	case l.Message < 0:
 		return "the " + strings.TrimPrefix(l.Part.String(), "tool's ") + " of a tool"
 	case l.Kind() == conversation.Call && l.Part == conversation.Content:
@@ -195,6 +194,11 @@ func SubjectOf(l Lost, same func(conversation.Leaf) bool) string {
 	}
 	return fmt.Sprintf("the %s of %s", l.Part, name)
 }
+
+// ofSchema names the parts of a parameter in the schema of a tool.
+var ofSchema = map[conversation.Part]string{conversation.Description: "the description",
+	conversation.Parameter: "the name", conversation.Choice: "an enum value",
+	conversation.Required: "an entry in the required list"}
 
 // Alone reports whether a leaf is of the only instructions of a conversation, in first place.
 func (l Lost) Alone() bool {

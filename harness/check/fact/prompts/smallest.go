@@ -15,7 +15,7 @@ import (
 // request that has the same text from the same place of the template.
 func (t *Prompt) Show(s *probe.Subject, find probe.Finder, off int, format string, args ...any) {
 	t, off = t.Around(s, off)
-	find(t.At(off), format, args...)
+	find(t.At(off).Needing(), format, args...)
 }
 
 // Around returns the smallest prompt with the text around an offset, and the offset there.
@@ -66,13 +66,16 @@ func (t *Prompt) Smallest(s *probe.Subject, shows func(*Prompt) bool) *Prompt {
 			}
 		}
 	}
+	if bound := s.Template.Caps().Needs.Bound; len(t.In.Kwargs) > len(bound) {
+		try(func(in *chattemplate.Input) { in.Kwargs = bound })
+	}
 	for i := len(t.In.Tools) - 1; i >= 0; i-- {
 		try(func(in *chattemplate.Input) {
 			in.Tools = slices.Delete(slices.Clone(in.Tools), i, i+1)
 		})
 	}
 	for i := range t.In.Messages {
-		for _, plain := range []func(ordered.Value) ordered.Value{unthought, untyped} {
+		for _, plain := range []func(ordered.Value) ordered.Value{unthought, untyped, unspoken} {
 			if m := plain(t.In.Messages[i]); !ordered.Equal(m, t.In.Messages[i]) {
 				try(func(in *chattemplate.Input) { in.Messages[i] = m })
 			}
@@ -115,6 +118,14 @@ func unthought(m ordered.Value) ordered.Value {
 		m = m.Without(field)
 	}
 	return m
+}
+
+// unspoken returns a message with calls without its content.
+func unspoken(m ordered.Value) ordered.Value {
+	if conversation.KindOf(m) != conversation.Call {
+		return m
+	}
+	return m.With("content", ordered.Str(""))
 }
 
 // untyped returns a message whose parts, or lack of content, are the one text that it has.

@@ -21,7 +21,7 @@ var CallDropped = &probe.Rule{
 }
 
 // parallel says who sends such messages.
-const parallel = "\nsent by: agents that call tools in parallel\ncure: loop over message.tool_calls"
+const parallel = "\nsent by: agents that call tools in parallel"
 
 func checkCalls(s *probe.Subject, find probe.Finder) {
 	turn := sample.CallTurnOf

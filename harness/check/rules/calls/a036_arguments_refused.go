@@ -14,7 +14,7 @@ var ArgumentsRefused = &probe.Rule{
 		ID: "A036", Name: "arguments-refused", Severity: rule.Warning, Harm: rule.Crashed,
 		Short:  "Tool-call arguments in one of their two forms, string or object, end in an error.",
 		Damage: "The template works on the server that it was written for and fails on the next.",
-		Fix:    "Test `{% if arguments is string %}` and write both forms.",
+		Fix:    "Write `{{ arguments if arguments is string else arguments | tojson }}`.",
 	},
 	Find: probe.IfReplays(checkArgumentForms),
 }
@@ -29,13 +29,12 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 	// A refusal in the template's own words is a constraint that it documents.
 	if asString != nil && asObject == nil && !probe.Worded(asString) {
 		find(probe.Nowhere.Shown(text.In), "a tool call whose arguments come as a JSON string, "+
-			"as OpenAI's API sends them, is refused: %w\nwho: %s (%s parse them first)", asString,
+			"as OpenAI's API sends them, ends in an error: %w\nwho: %s (%s parse them first)", asString,
 			view.Names(others), view.Names(parse))
 	}
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {
 		probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(object.In), "a tool call whose "+
-			"arguments come as an object is refused: %w\nwho: %s, for every request with "+
-			"tool_calls in its history\ncure: {{ arguments if arguments is string else arguments "+
-			"| tojson }}", asObject, view.Names(parse))
+			"arguments come as an object ends in an error: %w\nwho: %s, for every request with "+
+			"tool_calls in its history", asObject, view.Names(parse))
 	}
 }

@@ -38,8 +38,7 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 		rendered = true
 		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
 			probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(in), "an ordinary request ends in "+
-				"an error in %s, where a template may not change lists and objects: %w\ncure: "+
-				"build new ones, as in {%% set ns.list = ns.list + [item] %%}",
+				"an error in %s, where a template may not change lists and objects: %w",
 				view.Names(immutable()), err)
 			return
 		} else if text != mutable {

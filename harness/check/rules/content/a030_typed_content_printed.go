@@ -9,8 +9,6 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
-	"github.com/goassay/assay/harness/check/view"
-	"github.com/goassay/assay/harness/conversation/sent"
 )
 
 // TypedContentPrinted is the rule A030: content that comes as a list of parts is printed as a list.
@@ -68,15 +66,7 @@ func checkListPrinted(s *probe.Subject, find probe.Finder, all ...inParts) bool 
 	if text == "" {
 		return false
 	}
-	served := first.In // as clients send it that do not write parts
-	served.Messages = sent.Joined(served.Messages)
-	who := view.Hurt(first.Program, served, hasPart)
-	if who != "" {
-		find = probe.Weigh(find, rule.Error)
-		who += ", which make parts of all content for this template"
-	} else if who = view.Hurt(first.Program, first.In, hasPart); who != "" {
-		who += ", for clients that send parts"
-	}
+	find, who := first.InParts(find, hasPart)
 	find(first.Made(strings.Index(first.Text, needle)), "content that comes as a list of parts is "+
 		"printed as a list, not as its text%s%s", text, strings.TrimPrefix(who, "\n"))
 	return true

@@ -160,8 +160,8 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 			continue
 		case mark == "" && sent != "":
 			probe.Weigh(find, rule.Error)(prompt.Near("USERNEEDLE"), "vLLM rewrites %s to "+
-				"the type %s, which the template does not know: the %[2]s vanishes\nsent "+
-				"by: every client with an %[2]s\ncure: {%% if part.type in ['%[2]s', '%[1]s'] %%}",
+				"the type %s, which the template does not know beside the other: the %[2]s "+
+				"vanishes\nsent by: every client with an %[2]s",
 				client, sort)
 		case mark != "" && both:
 			find(prompt.At(strings.Index(prompt.Text, mark)), "the template writes the same "+
@@ -233,11 +233,11 @@ func (m marks) everywhere(find probe.Finder, kind, mark string) {
 		n                int
 		messages         []ordered.Value
 	}{
-		{"of three %ss in two user messages", "", "SECONDNEEDLE", 3, sample.Talk(
+		{"three %ss in two user messages", "", "SECONDNEEDLE", 3, sample.Talk(
 			say(sample.User, part), sample.Answer, say(sample.LaterUser, part, part))},
-		{"of two %ss in the second user message", "ANSWERNEEDLE", "SECONDNEEDLE", 2, sample.Talk(
+		{"two %ss in the second user message", "ANSWERNEEDLE", "SECONDNEEDLE", 2, sample.Talk(
 			sample.User, sample.Answer, say(sample.LaterUser, part, part))},
-		{"of two %ss in a tool message", "USERNEEDLE", "RESULTNEEDLE", 2, sample.Talk(
+		{"two %ss in a tool message", "USERNEEDLE", "RESULTNEEDLE", 2, sample.Talk(
 			sample.User, sample.CallTurn, say(sample.Result, part, part))},
 	} {
 		prompt, err := m.s.Raw(c.messages, c.in == "RESULTNEEDLE")
@@ -247,11 +247,11 @@ func (m marks) everywhere(find probe.Finder, kind, mark string) {
 		case err != nil || !prompt.Has(c.in) || !prompt.Has(cmp.Or(c.before, c.in)) ||
 			c.in == "RESULTNEEDLE" && n == 0: // other rules are about it
 		case n != c.n:
-			find(prompt.Near(c.in), c.what+" %d are written: %q", kind, n, one)
+			find(prompt.Near(c.in), c.what+" give %d placeholders: %q", kind, n, one)
 			return
 		case strings.Index(text, one) < before && strings.LastIndex(text, one) > before:
 			// a model that takes all parts before all text has them there together
-			find(prompt.Of(c.in), c.what+" one stands before what is said earlier: %q", kind, one)
+			find(prompt.Of(c.in), "of "+c.what+" one stands before what is said earlier: %q", kind, one)
 			return
 		}
 	}

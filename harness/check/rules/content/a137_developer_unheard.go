@@ -20,7 +20,7 @@ var DeveloperUnheard = &probe.Rule{
 		Damage: "Newer clients send their instructions so. Unless the server renames the role, " +
 			"the model never sees them, or takes them for somebody else's text.",
 		Fix: "Write a developer message as a system message: `{% if message.role in ['system', " +
-			"'developer'] %}`.",
+			"'developer'] %}`, or raise an exception.",
 	},
 	Find: checkDeveloper,
 }
@@ -47,10 +47,9 @@ func checkDeveloper(s *probe.Subject, find probe.Finder) {
 	}
 	before, _, there := strings.Cut(p.Text, "SYSTEMNEEDLE")
 	if !there {
-		find(p.Near("SYSTEMNEEDLE"), "a message with the role developer does not reach the "+
-			"prompt, and no error is raised\nsent by: clients of OpenAI's newer models, in place "+
-			"of a system message\ncure: {%% if message.role in ['system', 'developer'] %%}, or "+
-			"raise an exception")
+		find(system.Recognised(p.Near("SYSTEMNEEDLE")), "a message with the role developer "+
+			"does not reach the prompt, and no error is raised\nsent by: clients of OpenAI's newer "+
+			"models, in place of a system message")
 		return
 	}
 	alike := p.Text == system.Text // as a system message

@@ -94,8 +94,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 				harm = "the model writes after the end of a turn; prompts for embedding and " +
 					"reward models end so"
 			}
-			find(written.At(at), "the generation prompt differs from how assistant messages "+
-				"begin in the history (%s)\n%s\nharm: %s", mode.Name,
+			find(written.At(at), "assistant messages in the history do not begin as the "+
+				"generation prompt does (%s)\n%s\nharm: %s", mode.Name,
 				report.Sides("history", turn.Text, "prompt", prompt.Text), harm)
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true

@@ -46,7 +46,7 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		// models are trained so
 		find := probe.NoteIf(thoughtGone(s, last.Text, then.Text), find)
 		find(then.Instead(at, last.Text[at:], last.At(at)), "after %s, the next user message "+
-			"changes the prompt before it: caches are lost\n%s", c.name,
+			"changes what stands before it: no server can reuse its prefix cache\n%s", c.name,
 			report.Sides("before", last.Text, "after", then.Text))
 		return
 	}

@@ -85,7 +85,8 @@ func checkAsked(s *probe.Subject, find probe.Finder) {
 				"end with the assistant's header\nit should end with: %s", probe.JSON(rest))
 		case asked.Text == not.Text && opens && others:
 			find(not.At(len(not.Text)-1), "the prompt ends with the assistant's header even "+
-				"without add_generation_prompt")
+				"without add_generation_prompt\nwho: those who train on the text, or let the model "+
+				"go on with its last message")
 		case asked.Text != not.Text && opens && rest == "" && others &&
 			strings.HasPrefix(end, strings.TrimSpace(tail)):
 			find(not.At(len(not.Text)-1), "add_generation_prompt works the wrong way: the "+
@@ -126,7 +127,7 @@ func endsMarked(header string) bool {
 func headerOf(s *probe.Subject, asked probe.Where) (probe.Where, string) {
 	for _, g := range boundary.Gaps.Of(s) {
 		if g.Before == conversation.Question && g.After == conversation.Answer && g.To > g.At {
-			return asked.Beside("the history's header", g.In.At(g.To-1)),
+			return asked.Beside("the history's header is written", g.In.At(g.To-1)),
 				report.Quote(g.In.Text, g.To)
 		}
 	}

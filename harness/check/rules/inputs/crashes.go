@@ -113,9 +113,13 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		})
 		// models of texts are sent no sounds
 		find := probe.NoteIf(unheard(s, first), find)
-		find(probe.Nowhere.Shown(first.In), "a request%s ends in an error: %w%s",
-			shape(first), first.Err, view.Hurt(first.Program, first.In,
-				func(_ string, err error) bool { return err != nil }))
+		crashes := func(_ string, err error) bool { return err != nil }
+		who := view.Hurt(first.Program, first.In, crashes)
+		if parts {
+			find, who = first.InParts(find, crashes)
+		}
+		find(probe.Nowhere.Shown(first.In).Needing(), "a request%s ends in an error: %w%s",
+			shape(first), first.Err, who)
 	}
 }
 

@@ -35,10 +35,11 @@ func checkTools(s *probe.Subject, find probe.Finder) {
 		one, two := l.Text[l.tools[0].To:l.tools[1].From], l.Text[l.tools[1].To:l.tools[2].From]
 		switch at := l.tools[1].From; {
 		case one != two:
-			find(l.At(at), "the first two tools are joined by %s, the next two by %s",
-				probe.JSON(one), probe.JSON(two))
+			find(l.At(at), "with three tools, %s stands between the first two, and %s between the "+
+				"next two", strings.Replace(probe.JSON(one), `""`, "nothing", 1),
+				strings.Replace(probe.JSON(two), `""`, "nothing", 1))
 		case one == "" || strings.Contains(one, "}{"):
-			find(l.At(at), "nothing stands between two tools")
+			find(l.At(at), "with several tools, nothing stands between two of them")
 		default:
 			l.array(find)
 			l.glued(find)

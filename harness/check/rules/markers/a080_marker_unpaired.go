@@ -146,7 +146,7 @@ func checkPaired(s *probe.Subject, find probe.Finder) {
 				return true
 			})
 		}
-		find(first.in.At(first.At), "%s is %s", probe.JSON(text), first.what)
+		find(first.in.At(first.At).Needing(), "%s is %s", probe.JSON(text), first.what)
 	}
 }
 

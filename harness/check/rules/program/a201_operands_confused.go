@@ -46,7 +46,7 @@ func checkOperands(s *probe.Subject, find probe.Finder) {
 				if ok && n.Is(edit.Compare, "==", "!=") && pair[0].Is(edit.Filter) &&
 					made.Result&^flow.Strings == 0 &&
 					(pair[1].Is(edit.Const) || pair[1].Is(edit.Int)) {
-					find(probe.Offset(pair[0].From), "%s is a text, and never equal to %s",
+					find(probe.Offset(pair[0].From), "%s is a string, and never equal to %s",
 						pair[0].Source, pair[1].Source)
 				}
 			}
@@ -65,13 +65,13 @@ func checkOperands(s *probe.Subject, find probe.Finder) {
 			first = first.X
 		}
 		if n.Is(edit.Choice) && first != n.Y && first.Is(edit.Text) && first.Content() == "" {
-			find(probe.Offset(first.From), "where the condition before \"else\" holds, the text "+
+			find(probe.Offset(first.From), "where the condition before \"else\" holds, the string "+
 				"that is joined to the empty one after it is not written")
 		}
 	}
 }
 
-// edge is the marker that a method is asked for at an end of a text; "" where it is no such call.
+// edge is the marker that a method is asked for at an end of a string; "" where it is no such call.
 func edge(n *edit.Node, method string) string {
 	if n.Is(edit.Call) && n.X.Is(edit.Member, method) && len(n.Args) == 1 {
 		if text := n.Args[0].Content(); strings.ContainsFunc(text, unicode.IsLetter) {

@@ -45,8 +45,8 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 		if text == "" {
 			continue
 		}
-		text = "an assistant message with " + shape.Name + " is not written as others are, and " +
-			"is not read back as it was" + text
+		text = "an assistant message with " + shape.Name + " cannot be read back as it was: it " +
+			"is written in another form than others" + text
 		if shape.Turn != "" {
 			text += fmt.Sprintf("\nthe template writes: %q", shape.Turn)
 		}
@@ -76,8 +76,7 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 	for _, why := range whys {
 		probe.Unjudged(find, fmt.Errorf("%s: %s", strings.Join(names[why], ", "), why))
 	}
-	g.find(find, "the same (`assay analyze "+
-		"--verify` shows how)", func(shape verify.Shape) probe.Where { return turn(s, shape) })
+	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape) })
 }
 
 // prompts reports whether the template looks at whether an answer is asked for.

@@ -30,6 +30,6 @@ func checkSpellingCrashes(s *probe.Subject, find probe.Finder) {
 	}) {
 		f := c.faults[0]
 		find(c.at, "a request with %s ends in an error in %s: %w\n%s%s",
-			f.In.Name, view.Names(f.Views), f.Err, c.others(), cure(s, f))
+			f.In.Name, view.Names(f.Views), f.Err, c.others(), asked(s, f))
 	}
 }

@@ -30,6 +30,6 @@ func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
 		served := func(f variant.Fault) bool { return view.Served(f.Views) }
 		find = probe.NoteIf(!slices.ContainsFunc(c.faults, served), find)
 		find(c.at, "%s gives another prompt than without it (%s)\n%s%s%s",
-			f.In.Name, view.Names(f.Views), excerpts(f), c.others(), cure(s, f))
+			f.In.Name, view.Names(f.Views), excerpts(f), c.others(), asked(s, f))
 	}
 }

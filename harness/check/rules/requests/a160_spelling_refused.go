@@ -1,6 +1,8 @@
 package requests
 
 import (
+	"strings"
+
 	"github.com/goassay/assay/harness/check/fact/variant"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -26,8 +28,11 @@ func checkSpellingRefused(s *probe.Subject, find probe.Finder) {
 	for _, c := range causes(s, func(f variant.Fault) bool {
 		return f.Kind == variant.Refused && says(f)
 	}) {
-		f := c.faults[0]
+		f, find := c.faults[0], find
+		if strings.Contains(f.In.Name, `"tool_calls"`) { // it calls nothing, and is refused for calls
+			find = probe.Weigh(find, rule.Error)
+		}
 		find(c.at, "a request with %s is refused in %s: %w\n%s%s",
-			f.In.Name, view.Names(f.Views), f.Err, c.others(), cure(s, f))
+			f.In.Name, view.Names(f.Views), f.Err, c.others(), asked(s, f))
 	}
 }

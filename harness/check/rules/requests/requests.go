@@ -66,22 +66,19 @@ func (c cause) others() string {
 	return b.String()
 }
 
-// cure is the condition that takes calls which are there and empty for none, as a line; "" where a
-// fault is about something else.
-func cure(s *probe.Subject, f variant.Fault) string {
-	if !strings.Contains(f.In.Name, `"tool_calls"`) {
-		return ""
-	}
-	own := "is defined" // the test of the template
-	for n := range s.Source.Parts().All() {
-		if n.Is(edit.Test, "defined") && n.X.Is(edit.Member, "tool_calls") ||
-			n.Is(edit.Compare, "in") && n.X.Is(edit.Text, "tool_calls") {
-			own = fmt.Sprintf("%s in line %d", n.Source, probe.PlaceAt(s.Source, n.Off).Line)
-			break
+// asked is the test of the template that takes calls which are there and empty for calls, as a line;
+// "" where a fault is about something else, or there is none.
+func asked(s *probe.Subject, f variant.Fault) string {
+	if strings.Contains(f.In.Name, `"tool_calls"`) {
+		for n := range s.Source.Parts().All() {
+			if n.Is(edit.Test, "defined") && n.X.Is(edit.Member, "tool_calls") ||
+				n.Is(edit.Compare, "in") && n.X.Is(edit.Text, "tool_calls") {
+				return fmt.Sprintf("\nthe cause: `%s` in line %d holds for null and for []", n.Source,
+					probe.PlaceAt(s.Source, n.Off).Line)
+			}
 		}
 	}
-	return "\ncure: {% if message.tool_calls %}, which is false for null and for []; " +
-		own + " is not"
+	return ""
 }
 
 // excerpts shows a prompt and that of the plain request where they part, a line each; nothing where

@@ -41,8 +41,8 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 		}
 		same := strings.LastIndexAny(source.CommonPrefix(d.First, d.Second), "\n>") + 1
 		at := d.Off + same
-		find(prompt.Instead(at, d.First[same:], prompt.At(at)), "the second round writes %q before "+
-			"%q, and the first one %q (%s)\nharm: the model sees one kind of message in two forms",
+		find(prompt.Instead(at, d.First[same:], prompt.At(at)), "before %[2]q the second round "+
+			"writes %[1]q, where the first one writes %[3]q\nrounds of: %[4]s",
 			source.Head(d.Second[same:], most), d.After, source.Head(d.First[same:], most), d.In)
 	}
 }

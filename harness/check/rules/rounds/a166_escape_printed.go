@@ -31,7 +31,7 @@ func checkEscapePrinted(s *probe.Subject, find probe.Finder) {
 		if at := strings.IndexAny(text, "\a\b\f\v\x00"); at >= 0 && !n.Up.Is(edit.Call) &&
 			!n.Up.Is(edit.Compare) {
 			find(probe.Offset(n.From), "a backslash and a letter in a string become a control "+
-				"character, U+%04X\ncure: write the backslash twice\nthe model sees: %s", text[at],
+				"character, U+%04X\nthe model sees: %s", text[at],
 				report.Quote(text, at))
 		}
 	}

@@ -26,7 +26,7 @@ func checkBOS(s *probe.Subject, find probe.Finder) {
 	bos := s.Template.ChatTemplate().BOS
 	if probe.Judged(find, err) && bos != "" &&
 		strings.HasPrefix(prompt.Text, bos+bos) {
-		find(prompt.At(len(bos)).Beside("the first", prompt.At(0)),
+		find(prompt.At(len(bos)).Beside("the first is written", prompt.At(0)),
 			"the prompt begins with the start token twice: %q", bos+bos)
 	}
 	talk, err := s.Fitted(sample.Talk(sample.User, sample.Answer, sample.LaterUser), false, true)

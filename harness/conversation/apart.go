@@ -1,0 +1,59 @@
+package conversation
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A trait sets a request apart from a question that nobody has answered: its name, a pattern of the
+// request as [Told] tells it, and one of sentences that say so.
+type trait [3]string
+
+// orders are what the order of messages can be; the first one that fits is the request's.
+var orders = []trait{
+	{"two system messages", `(system|developer)[^,]*, (system|developer)`, `two system|first|second`},
+	{"a system message after other messages", `, (system|developer)`, `after|later|second`},
+	{"two user messages in a row", `user[^,]*, user`, `in a row|two user|between`},
+	{"two assistant messages in a row", `assistant[^,]*, assistant`, `in a row|two assist|after`},
+	{"a user message after a tool message", `tool[^,]*, user`, `tool message, (a|the) user|before a user`},
+	{"a tool call that has no result", `call[^,]*, user`, `result|last`},
+	{"tool calls in several rounds", `tool[^,]*, assistant[^,]*call`, `second|round|turn|late|before`},
+	{"several answers", `assistant.*assistant`, `second|round|turn|late|earlier`},
+	{"a developer message", `developer`, `developer`},
+	{"a tool message", `, tool`, `tool|call|result`},
+	{"a tool call", `call`, `tool|call`},
+	{"an assistant message", `assistant`, `assistant|answer|history|earlier|reasoning`},
+	{"a system message", `system`, `system|instruct`},
+}
+
+// forms are what single messages or the whole request can have.
+var forms = []trait{
+	{"content beside a tool call", `content and[^,]* call`, `beside|content and|content of`},
+	{"reasoning", `reasoning`, `reason|think`},
+	{"media", `image|audio|video`, `image|audio|video|part|media`},
+	{"content in parts", `in parts|parts of text`, `part|list|image|audio|video`},
+	{"tools", `; with tools`, `tool|function`},
+}
+
+// quoted matches what a sentence quotes.
+var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// Unsaid names what sets a request, as [Told] tells it, apart from a question that nobody has
+// answered, as far as a sentence about it does not say so: "two system messages".
+func Unsaid(told, sentence string) (all []string) {
+	sentence = quoted.ReplaceAllString(sentence, "")
+	messages, _, _ := strings.Cut(told, ";")
+	matches := func(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
+	ordered := false
+	for i, t := range append(orders[:len(orders):len(orders)], forms...) {
+		if isOrder := i < len(orders); isOrder && (ordered || !matches(t[1], messages)) ||
+			!isOrder && !matches(t[1], told) {
+			continue
+		}
+		ordered = true
+		if !matches(t[2], sentence) {
+			all = append(all, t[0])
+		}
+	}
+	return all
+}
