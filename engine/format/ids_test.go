@@ -37,6 +37,7 @@ func TestIDs(t *testing.T) {
 		{format.IDs{Characters: "-0-9A-Za-z", Min: 2, Max: 40}, "2 to 40 characters of -0-9A-Za-z",
 			[]string{"a-9Z"}, []string{"a", "a_b", "aé"}},
 		{format.IDs{Characters: "a-c-"}, "characters of a-c-", []string{"b-a"}, []string{"", "d"}},
+		{format.IDs{Characters: "zba"}, "characters of zba", []string{"ab", "z"}, []string{"", "c", "-"}},
 		{format.IDs{Min: 9}, "9 or more characters", []string{"call000001"}, []string{"call0001"}},
 		{format.IDs{Max: 40}, "1 to 40 characters", []string{"a"}, []string{""}},
 	} {

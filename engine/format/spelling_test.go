@@ -76,6 +76,7 @@ func TestContinued(t *testing.T) {
 	calls := format.Format{Routes: []format.Route{{Kind: format.RouteCall, Start: start}}}
 	with := format.Format{Content: format.Content{Mode: format.ContentWrappedWithCalls,
 		Pair: wrapped.Content.Pair}}
+	spaced := format.Format{Content: format.Content{Pair: format.Pair{Open: format.Mark("\n")}}}
 	slot := format.Format{Routes: []format.Route{{Kind: format.RouteContent,
 		Head: []format.Part{format.Lit("say "), {Kind: format.SlotWord}}}}}
 	for _, tt := range []struct {
@@ -90,6 +91,7 @@ func TestContinued(t *testing.T) {
 		{format.Format{}, "", "c", true, "c"},
 		{routed, "r", "c", false, "think\nr<e><s>say\nc"}, {routed, "r", "", true, "think\nr"},
 		{routed, "", "", true, "think\n"}, {routed, "", "c", false, "say\nc"},
+		{spaced, "", "c", false, "\nc"}, {spaced, "r", "c", false, "c"},
 		{with, "", "c", false, "c"}, {with, "r", "c", false, "c"}, {slot, "", "c", false, "say c"},
 		{open, "r", "c", false, "think\nr<s>c"}, {calls, "r", "c", false, "c"},
 	} {

@@ -85,6 +85,7 @@ func described(a wire.Answer) string {
 	s := fmt.Sprintf("%s\n%s, finish %q, stop %q, usage %d+%d, whole %t, lost %t, broken %q, sealed %q",
 		a.Message.Value(), a.ID, a.Finish, a.Stop, a.Usage.Prompt, a.Usage.Completion, a.Whole,
 		a.Lost, a.Broken, a.Sealed)
+	s += "\nturn " + ordered.ArrayOf(a.Turn...).String()
 	for _, f := range a.Faults {
 		s += "\n" + f.String()
 	}
@@ -287,6 +288,12 @@ func TestFollowNothing(t *testing.T) {
 		}
 		if got := p.Follow(request, &wire.Answer{Turn: turn}, nil).String(); got != want {
 			t.Errorf("%s: got %s, want %s", p.Name(), got, want)
+		}
+	}
+	for custom, want := range map[bool]string{true: "custom_tool_call_output", false: "function_call_output"} {
+		next := wire.Responses.Follow(parse(t, "{}"), &wire.Answer{}, []wire.Result{{ID: "c", Text: "x", Custom: custom}})
+		if got := next.At("input").Items()[0].At("type").Text(); got != want {
+			t.Errorf("custom %t: got %s", custom, got)
 		}
 	}
 }
