@@ -358,6 +358,10 @@ picks: hub ## have SGLang pick its parsers for the Hub's templates: PART=1 to 5 
 vllm: hub ## serve the corpus and 40 templates of the Hub by vLLM's classes with assay_chat.vllm
 	@GO="$(GO)" ci/engines/vllm/test.sh
 
+.PHONY: vllm-suites
+vllm-suites: deps hub ## fetch vLLM's own tests of parsers (47 MB), and run them with assay_chat.vllm in their parsers' place
+	@GO="$(GO)" ci/engines/vllm/suites.sh
+
 .PHONY: plugins
 plugins: hub ## the same for SGLang, transformers and mlx-lm: ENGINE=sglang
 	@GO="$(GO)" ci/engines/test.sh $(ENGINE)

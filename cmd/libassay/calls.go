@@ -5,35 +5,23 @@ package main
 /*
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "assay.h"
 
-// processor returns the processor time of the process, in nanoseconds.
-static double processor(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-// write_pieces writes a text in pieces of four bytes and returns the nanoseconds that it took;
-// many: to as many parsers at once.
-static double write_pieces(const assay_handle *parsers, size_t many, size_t rounds,
-                           const char *piece, assay_buffer *out) {
+// write_pieces writes a text in pieces of four bytes; many: to as many parsers at once.
+static void write_pieces(const assay_handle *parsers, size_t many, size_t rounds, const char *piece,
+                         assay_buffer *out) {
     assay_piece *pieces = calloc(many, sizeof *pieces);
     assay_result *results = calloc(many, sizeof *results);
     for (size_t i = 0; i < many; i++)
         pieces[i] = (assay_piece){parsers[i], piece, 4, NULL, NULL, 0};
-    double from = processor();
     for (size_t i = 0; i < rounds; i++) {
         if (many == 1)
             assay_write(parsers[0], piece, 4, out);
         else
             assay_write_many(pieces, many, results, out);
     }
-    double took = processor() - from;
     free(pieces);
     free(results);
-    return took;
 }
 */
 import "C"
@@ -266,11 +254,8 @@ func nothing(t, p, parser handle) map[string]status {
 	}
 }
 
-// processor returns the processor time of the process.
-func processor() time.Duration { return time.Duration(C.processor()) }
-
-// timed writes pieces of four bytes to parsers, all at once, and returns the processor time.
-func timed(parsers []handle, rounds int) time.Duration {
+// writePieces writes pieces of four bytes to parsers, all at once.
+func writePieces(parsers []handle, rounds int) {
 	var out C.assay_buffer
 	defer C.assay_buffer_free(&out)
 	text := C.CString("word")
@@ -279,5 +264,5 @@ func timed(parsers []handle, rounds int) time.Duration {
 	for i, p := range parsers {
 		all[i] = C.assay_handle(p)
 	}
-	return time.Duration(C.write_pieces(&all[0], C.size_t(len(all)), C.size_t(rounds), text, &out))
+	C.write_pieces(&all[0], C.size_t(len(all)), C.size_t(rounds), text, &out)
 }

@@ -1,6 +1,7 @@
 """vLLM's parsers, called as its server calls them, with torch stood in for (stub.py).
 
-With --assay they are those of assay_chat.vllm, registered as vLLM's own plugin loader does it.
+With --assay they are those of assay_chat.vllm, registered as vLLM's own plugin loader does it; with
+--hf vLLM's generic ones, by the response_template of the request.
 """
 
 import importlib.util
@@ -22,7 +23,7 @@ from vllm.reasoning import ReasoningParserManager  # noqa: E402
 from vllm.tool_parsers import ToolParserManager  # noqa: E402
 
 
-OURS = "--assay" in sys.argv
+OURS, HF = "--assay" in sys.argv, "--hf" in sys.argv
 if OURS:
     ToolParserManager.import_tool_parser("assay_chat.vllm")
 
@@ -30,6 +31,9 @@ if OURS:
 def describe(_):
     if OURS:
         return {"engine": "assay-vllm", "version": VERSION, "by_template": True,
+                "streams": True}  # fmt: skip
+    if HF:
+        return {"engine": "vllm-hf", "version": VERSION, "response_template": True,
                 "streams": True}  # fmt: skip
     return {
         "engine": "vllm",
@@ -95,6 +99,8 @@ def parser(r, tools):
     as <|python_tag|>. Where its constructor fails, it gets the tokens that it looked up in vain.
     """
     names = {"tool": "assay", "reasoning": "assay"} if OURS else r.get("parser") or {}
+    if HF:
+        return generic(r, tools)
     key = (names.get("tool"), names.get("reasoning"))
     if key not in _classes:
         _classes[key] = ParserManager.get_parser(
@@ -119,6 +125,30 @@ def parser(r, tools):
             if not missed:
                 raise
             extra += missed
+
+
+def generic(r, tools):
+    """Returns vLLM's generic parser of the request's response_template. It wants reasoning under
+    another name than transformers' messages have, and joins the parts of a text itself."""
+    if r.get("response_template") is None:
+        raise Unsupported("no response_template for this template")
+    template = dict(r["response_template"])
+    names = {"reasoning_content": "thinking"}
+    template["fields"] = {
+        names.get(name, name): {k: v for k, v in field.items() if k != "join"}
+        for name, field in template["fields"].items()
+    }
+    special = sorted(set(r.get("special_tokens") or []))
+    tok = tokenizer(special, r["template"], r.get("bos"), r.get("eos"))
+    tok.response_template = template
+    cls = ParserManager.get_parser(
+        tool_parser_name="hf" if tools and "tool_calls" in template["fields"] else None,
+        reasoning_parser_name="hf" if "thinking" in template["fields"] else None,
+        enable_auto_tools=True,
+        tokenizer=tok,
+    )
+    options = {"chat_template_kwargs": r["request"].get("chat_template_kwargs") or {}}
+    return cls and cls(tok, tools, **options), tok
 
 
 def parse(r):
