@@ -187,6 +187,7 @@ def replace(tests):
             # Tests of reasoning show no prompt: theirs is one where reasoning is on.
             super().__init__(tokenizer, {"enable_thinking": True, "thinking": True} | switches)
             self.served = made[-1]
+            self.started = None  # what a prompt begins the answer with; None: the usual
 
         def model(self, request=None):
             Outcomes.asked = True
@@ -203,6 +204,8 @@ def replace(tests):
             given = {tool["function"]["name"] for tool in self.tools}
             self.tools += [t for t in named(Outcomes.file) if t["function"]["name"] not in given]
             choice = getattr(request, "tool_choice", None) if asked else "auto"
+            if self.started is not None:
+                options.setdefault("prefill", self.started)
             return super().plan(types.SimpleNamespace(tool_choice=choice), **options)
 
     ours._Turn = Turn
@@ -216,6 +219,7 @@ def replace(tests):
                 made.pop()
             if base is ours.AssayToolParser and alone:
                 self.skip_reasoning_parsing = True  # as vLLM has it
+                self.turn.started = ""
 
         return type("Ours", (base,), {"__init__": init})
 
