@@ -61,19 +61,6 @@ func (r closerReader) stray(text string) peg.Seq {
 	return peg.Seq{mark, peg.Capture{Kind: Dropped, P: r.lit(text)}, peg.Cut{}, mark}
 }
 
-// repeated returns the alternatives for an opener of calls right before one of a spelling with its
-// own: it is dropped (T10), and next goes on with the call.
-func (r closerReader) repeated(c *callReader, next peg.Pattern) (alts peg.Choice) {
-	for _, o := range c.s.openings {
-		if text := o.first.Text; !o.bare() && r.t.on(RepeatedOpener) && distinctive(text) {
-			call := r.mute(peg.Seq{c.opening(o), c.recognised()})
-			ahead := peg.Seq{peg.And{P: peg.Seq{r.lit(text), peg.Space{}, call}}}
-			alts = append(alts, append(append(ahead, r.stray(text)...), next))
-		}
-	}
-	return alts
-}
-
 // tokenOpen and tokenShut stand around the name of a token.
 const tokenOpen, tokenShut = "<|", "|>"
 

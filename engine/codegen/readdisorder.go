@@ -116,8 +116,8 @@ func (c disorder) siblings() peg.Pattern {
 }
 
 // empty returns the alternatives for markers around calls that have none between them, or something
-// else, and for those with which the output ends (E20, E30). They are dropped; the text that they
-// enclose is read on.
+// else, for those with which the output ends (E20, E30), and for an opener that is repeated. They
+// are dropped; the text that they enclose is read on.
 func (c disorder) empty() (alts peg.Choice) {
 	s := c.s
 	drop := func(m format.Marker, p peg.Pattern, next peg.Pattern) {
@@ -131,6 +131,10 @@ func (c disorder) empty() (alts peg.Choice) {
 	for _, o := range s.openings {
 		if !distinctive(o.first.Text) {
 			continue
+		}
+		if c.t.on(RepeatedOpener) { // T10
+			again := peg.Seq{peg.Space{}, c.mute(c.opening(o)), c.recognised()}
+			drop(o.first, peg.And{P: again}, peg.Seq{peg.Space{}, c.open()})
 		}
 		if o.bare() { // the literal with which the head of a call begins
 			drop(o.first, peg.Seq{peg.Space{}, peg.End{}}, peg.Seq{})

@@ -39,15 +39,11 @@ func (c *entryReader) of(t *tool) *entryReader {
 }
 
 // literal is a scanner that reads Python literals too where the format has them or they are
-// tolerated.
+// tolerated. Then the strings and keys of arguments that are one object may lack their quotes (T6),
+// up to a marker that stands after them.
 func (c *entryReader) literal(s codec.Syntax, python bool) codec.Syntax {
 	s.Strict, s.Marked = !python && !c.t.on(AnyLiteral), c.t.o.marked()
-	return s
-}
-
-// wordy lets strings and keys lack their quotes (T6), up to a marker after the arguments.
-func (c *entryReader) wordy(s codec.Syntax) codec.Syntax {
-	s.Words = c.t.on(AnyLiteral)
+	s.Words = s.Object && c.t.on(AnyLiteral)
 	firsts := c.s.afterArguments().firsts()
 	if at := slices.IndexFunc(firsts, distinctive); s.Words && at >= 0 {
 		s.Until = firsts[at]
@@ -58,8 +54,7 @@ func (c *entryReader) wordy(s codec.Syntax) codec.Syntax {
 // arguments matches arguments that are an object in JSON, or a Python literal where single quotes
 // are used; text: as a string. Another value is no arguments: the call is malformed (E14).
 func (c *entryReader) arguments(text bool, quote byte) peg.Pattern {
-	value := peg.Scan{Kind: Args,
-		Scanner: c.literal(c.wordy(codec.Syntax{Object: true}), quote == '\'')}
+	value := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{Object: true}, quote == '\'')}
 	if !text && !c.t.on(AnyLiteral) {
 		return value
 	}
@@ -139,7 +134,7 @@ func (c *entryReader) dict() peg.Pattern {
 	if p.Open.Text == "{" { // the braces are the dict's own
 		open, close = peg.Seq{}, peg.Seq{}
 	}
-	syntax := c.wordy(codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true})
+	syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
 	return peg.Seq{open, peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(syntax, true)}, close}
 }
 

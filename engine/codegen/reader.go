@@ -367,9 +367,6 @@ func (r *reader) markers(x text) peg.Pattern {
 	next := peg.Ref{Name: x.name}
 	if !x.begun || r.t.on(ContentAround) {
 		alts = append(alts, r.callBeginnings()...)
-		for _, c := range r.calls {
-			alts = append(alts, r.closers().repeated(c, next)...)
-		}
 	}
 	if !x.begun || r.t.on(LooseReasoning) {
 		alts = append(alts, r.reasoningBeginnings()...)
