@@ -185,8 +185,14 @@ var disorders = []struct {
 		}
 		return all
 	}, "So it is."},
-	{"a malformed value (E30)", func(c calling) []string { return unquoted(c, c.one+" Done.") }, "Done. (-)"},
-	{"a malformed value of the first of two calls (E30)", func(c calling) []string { return unquoted(c, c.two) },
+	{"a malformed value (E30)", func(c calling) []string { return unquoted(c, c.one+" Done.", ":Oslo") }, "Done. (-)"},
+	{"a string without its quotes (T6)", func(c calling) []string {
+		if c.calls.Body.Kind == format.BodyKwargs { // where a word is a name
+			return nil
+		}
+		return unquoted(c, c.one+" Done.", "Oslo")
+	}, "Done. (Oslo 3)"},
+	{"a malformed value of the first of two calls (E30)", func(c calling) []string { return unquoted(c, c.two, ":Oslo") },
 		"(-) (Bergen 4)"},
 	{"a call of something else before another (E15)", func(c calling) []string {
 		if c.repeated() {
@@ -218,11 +224,11 @@ var disorders = []struct {
 	}, "(-)"},
 }
 
-// unquoted takes the quotes off the first town, where the format writes quotes.
-func unquoted(c calling, output string) []string {
+// unquoted puts a text in the place of the first town, where the format writes quotes.
+func unquoted(c calling, output, text string) []string {
 	for _, quoted := range []string{`"Oslo"`, `'Oslo'`} {
 		if !c.tentative() && strings.Contains(output, quoted) {
-			return []string{strings.Replace(output, quoted, "Oslo", 1)}
+			return []string{strings.Replace(output, quoted, text, 1)}
 		}
 	}
 	return nil
