@@ -38,6 +38,7 @@ type Relation uint8
 // The relations.
 const (
 	Same    Relation = iota // they are the same text
+	Alike                   // they are the same text, white space apart
 	Renamed                 // they are the same once each name in Names is put back
 	Whole                   // the other one has every text of its request, once and in order
 	// Inline: with reasoning in the content; the answer stays, and no marker is left over.

@@ -392,14 +392,14 @@ func (t *table) header(p *pair) (*pair, bool) {
 	return like, all && n > 1
 }
 
-// role asks whether a line feed follows the headers of all other roles, two at least, where a marker
-// alone is the header: it follows what another message says. The header of the model is where it
-// began to write, and says nothing.
+// role asks whether a line feed follows the headers of all other roles, two at least, where a
+// marker alone is the header: it follows what a message of another kind says. The header of the
+// model is where it began to write, and says nothing.
 func (t *table) role(p *pair) (like *pair, ok bool) {
 	right := p.without.Right
 	if right.Name != "text" || right.Kind == conversation.Answer ||
 		right.Kind == conversation.Call || !slices.ContainsFunc(p.joins, func(j Join) bool {
-		return j.at > 1 && j.In.Pieces[j.at-2].said()
+		return j.at > 1 && j.In.Pieces[j.at-2].said() && j.In.Pieces[j.at-2].Kind != right.Kind
 	}) {
 		return nil, false
 	}

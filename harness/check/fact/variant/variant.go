@@ -261,7 +261,7 @@ func (j *judge) takes(v *view.Server, s sent.Spelling, plain result) bool {
 			return false
 		}
 		for _, text := range texts(s.Unlike) {
-			if s.Relation == sent.Same && !strings.Contains(other.text, text) {
+			if s.Relation == sent.Alike && !strings.Contains(other.text, text) {
 				return false
 			}
 		}
@@ -278,6 +278,9 @@ func (j *judge) takes(v *view.Server, s sent.Spelling, plain result) bool {
 	return s.Relation != sent.Inline ||
 		strings.Contains(plain.text, s.Plain.At("messages").Items()[1].At("content").Text())
 }
+
+// dense is a prompt without its white space.
+var dense = strings.NewReplacer(" ", "", "\n", "").Replace
 
 // described is a text that a template writes which describes the parameters of tools.
 const described = "How far ahead to look."
@@ -341,7 +344,7 @@ func compare(s sent.Spelling, plain, got result) (Fault, bool) {
 		f.Want = strings.ReplaceAll(f.Want, name[0], name[1])
 		f.Got = strings.ReplaceAll(f.Got, name[0], name[1])
 	}
-	if f.Want == f.Got {
+	if f.Want == f.Got || s.Relation == sent.Alike && dense(f.Want) == dense(f.Got) {
 		return f, false
 	}
 	f.Kind, f.Off = Changed, report.Parting(f.Want, f.Got)
@@ -404,7 +407,6 @@ func (f Fault) inline(s sent.Spelling) (Fault, bool) {
 		}
 	}
 	// the white space between turns may hang on the branch that writes them
-	dense := strings.NewReplacer(" ", "", "\n", "").Replace
 	want, got = dense(f.Want), dense(f.Got)
 	for _, text := range texts(s.Plain) {
 		text = dense(text)

@@ -93,7 +93,7 @@ func excerpts(f variant.Fault) string {
 
 // says reports whether a fault is of a spelling that says the same as its plain request.
 func says(f variant.Fault) bool {
-	return f.In.Relation == sent.Same || f.In.Relation == sent.Renamed
+	return slices.Contains([]sent.Relation{sent.Same, sent.Alike, sent.Renamed}, f.In.Relation)
 }
 
 // late reports whether a fault is of instructions that come late or twice.

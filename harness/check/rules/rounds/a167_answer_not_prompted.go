@@ -13,8 +13,8 @@ import (
 var AnswerNotPrompted = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A167", Name: "answer-not-prompted", Severity: rule.Error, Harm: rule.Misread,
-		Short: "After a tool message the generation prompt is missing, though after a user " +
-			"message it is there.",
+		Short: "After a tool message, or a system message at the end, the generation prompt is " +
+			"missing, though after a user message it is there.",
 		Damage: "The model continues the tool's result, or makes a second one up.",
 		Fix: "Write the generation prompt whenever add_generation_prompt is set, whatever the " +
 			"last message is.",

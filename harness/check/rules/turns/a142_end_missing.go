@@ -106,7 +106,9 @@ func checkLast(s *probe.Subject, find probe.Finder) {
 		strings.TrimSpace(end) != "" {
 		return
 	}
-	checkGoesOn(s, find, gap)
+	if checkGoesOn(s, find, gap) {
+		return
+	}
 	m := markers[0]
 	for _, v := range exploration.Variables.Of(s) { // such as one that says what the text is for
 		if with, err := s.With(last, v); err == nil && strings.HasSuffix(
@@ -122,19 +124,21 @@ func checkLast(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// checkGoesOn looks for a prompt for an answer that follows an answer which is left open, so that
+// checkGoesOn reports a prompt for an answer that follows an answer which is left open, so that
 // its header stands where the end of a message is missing: gap is what stands before a question
 // there.
-func checkGoesOn(s *probe.Subject, find probe.Finder, gap string) {
+func checkGoesOn(s *probe.Subject, find probe.Finder, gap string) bool {
 	asked, err := s.Fitted(sample.Talk(sample.User, sample.Answer), false, true)
 	_, header, _ := strings.Cut(asked.Text, "ANSWERNEEDLE")
 	end := strings.TrimSpace(boundary.UsualEnd(boundary.Gaps.Of(s), conversation.Question))
 	eos := s.Template.ChatTemplate().EOS
-	if err == nil && end != "" && strings.Contains(gap, end) && len(markup.In(header)) > 0 &&
-		!strings.Contains(header, end) && (eos == "" || !strings.Contains(header, eos)) {
+	open := err == nil && end != "" && strings.Contains(gap, end) && len(markup.In(header)) > 0 &&
+		!strings.Contains(header, end) && (eos == "" || !strings.Contains(header, eos))
+	if open {
 		find(asked.At(len(asked.Text)-1), "where a conversation ends with an assistant message, "+
 			"the prompt opens the next one without %s between the two", probe.JSON(end))
 	}
+	return open
 }
 
 // checkEOS looks for the token that ends all sequences after some answers, where others lack an
