@@ -27,15 +27,19 @@ type Plant struct {
 var planted []byte
 
 // Plants returns the plants of all hands.
-func Plants() ([]Plant, error) {
-	var all []Plant
-	lines := bufio.NewScanner(bytes.NewReader(planted))
+func Plants() ([]Plant, error) { return Records[Plant]("planted.jsonl", planted) }
+
+// Records reads a list of records, a line each.
+func Records[T any](name string, text []byte) ([]T, error) {
+	var all []T
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var p Plant
-		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
-			return nil, fmt.Errorf("plant %d: %w", len(all)+1, err)
+		var one T
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			return nil, fmt.Errorf("%s: record %d: %w", name, len(all)+1, err)
 		}
-		all = append(all, p)
+		all = append(all, one)
 	}
 	return all, lines.Err()
 }

@@ -9,23 +9,24 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	_ "embed" // the list
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/check/view"
+	"github.com/goassay/assay/harness/diff"
 	patch "github.com/goassay/assay/harness/edit/fix"
 	"github.com/goassay/assay/harness/edit/mutate"
 )
@@ -57,7 +58,28 @@ type outcome struct {
 	// raised are the errors and warnings in the old text of a fault, and patched those that `assay
 	// fix` does away with.
 	raised, patched int
+	twins           [twins]int // of the requests that show the latter
 }
+
+// twin is how a patch of `assay fix` compares with the vendor's fix, on a request that shows the
+// fault.
+type twin uint8
+
+const (
+	unmended twin = iota // the patch is for another request
+	equal                // the same prompt
+	better               // the vendor's text still has the fault
+	worse                // the patched text does
+	spaced               // they differ in white space
+	other                // both write all parts, or neither does
+	twins
+)
+
+var twinTexts = [...]string{equal: "the same prompt",
+	better: "better: the vendor's text refuses the request, loses a part of it or left it as it was",
+	worse:  "worse: the patched text refuses the request or loses a part that the vendor's writes",
+	spaced: "the same but for blanks and line feeds, which the patch leaves as they were",
+	other:  "both write all parts; the vendor also changed what stands around them"}
 
 // judgement is what a reader says of a finding that a fix brings.
 type judgement struct {
@@ -78,35 +100,20 @@ const (
 )
 
 //go:embed fixes/fixes.jsonl
-var list string
+var list []byte
 
 //go:embed fixes/brought.jsonl
-var brought string
-
-// records reads a list of records, a line each.
-func records[T any](name, text string) ([]T, error) {
-	var all []T
-	lines := bufio.NewScanner(strings.NewReader(text))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var one T
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			return nil, fmt.Errorf("%s: record %d: %w", name, len(all)+1, err)
-		}
-		all = append(all, one)
-	}
-	return all, lines.Err()
-}
+var brought []byte
 
 func run(out io.Writer, page, date, folder string) error {
 	if folder == "" {
 		return errors.New("name the folder with the texts; `make real` fetches them")
 	}
-	all, err := records[fix]("fixes.jsonl", list)
+	all, err := mutate.Records[fix]("fixes.jsonl", list)
 	if err != nil {
 		return err
 	}
-	judged, err := records[judgement]("brought.jsonl", brought)
+	judged, err := mutate.Records[judgement]("brought.jsonl", brought)
 	if err != nil {
 		return err
 	}
@@ -126,53 +133,80 @@ func run(out io.Writer, page, date, folder string) error {
 
 // judge checks both texts of a pair.
 func judge(one fix, folder string) (outcome, error) {
-	was, err := findings(folder, one.Old)
-	if err != nil {
-		return outcome{}, fmt.Errorf("%s: %w", one.ID, err)
-	}
-	is, err := findings(folder, one.New)
-	if err != nil {
-		return outcome{}, fmt.Errorf("%s: %w", one.ID, err)
-	}
-	o := outcome{fix: one, ended: was.More(is), brought: is.More(was)}
-	if one.Class == "fault" {
-		text, err := os.ReadFile(filepath.Join(folder, one.Old+".jinja"))
+	var texts [2]subject.Source
+	var results [2][]rule.Result
+	var loud [2]mutate.Found
+	for i, digest := range [...]string{one.Old, one.New} {
+		text, err := os.ReadFile(filepath.Join(folder, digest+".jinja"))
 		if err != nil {
-			return outcome{}, err
+			return outcome{}, fmt.Errorf("%s: %w; `make real` fetches it", one.ID, err)
 		}
-		o.raised, o.patched = patches(subject.New(one.Old[:12], string(text)), was)
+		texts[i] = subject.New(digest[:12], string(text))
+		results[i] = check.Template(texts[i], check.Options{Requests: true})
+		_, loud[i] = mutate.Count(results[i])
+	}
+	o := outcome{fix: one, ended: loud[0].More(loud[1]), brought: loud[1].More(loud[0])}
+	if one.Class != "fault" {
+		return o, nil
+	}
+	m := patch.Mend(context.Background(), texts[0], patch.Options{}, check.Options{})
+	ours := texts[0].WithText(m.Text)
+	_, is := mutate.Check(ours)
+	for id, n := range loud[0] {
+		o.raised += n
+		o.patched += max(0, n-is[id])
+	}
+	for _, res := range results[0] {
+		if res.Level() == rule.Note || is[res.Rule] >= loud[0][res.Rule] {
+			continue
+		}
+		if request, err := ordered.Parse(res.Request); err == nil {
+			o.twins[likeness(texts[0], ours, texts[1], request)]++
+		}
 	}
 	return o, nil
 }
 
-// patches returns how many errors and warnings a template has, and how many less with all patches.
-func patches(src subject.Source, was mutate.Found) (raised, gone int) {
-	m := patch.Mend(context.Background(), src, patch.Options{}, check.Options{})
-	_, is := mutate.Check(src.WithText(m.Text))
-	for id, n := range was {
-		raised += n
-		gone += max(0, n-is[id])
+// likeness compares what a patched template and the vendor's make of a request; unmended where the
+// patch changes nothing in it.
+func likeness(was, ours, theirs subject.Source, request ordered.Value) twin {
+	in, _ := (view.View{}).Serve(nil).Input(request)
+	var texts [3]string
+	var errs [3]error
+	var serves [3]bool
+	for i, src := range [...]subject.Source{was, ours, theirs} {
+		t, err := src.Compile()
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		texts[i], errs[i] = t.ChatTemplate().Render(in)
+		serves[i] = diff.Serves(t, in)
 	}
-	return raised, gone
-}
-
-// findings are the errors and warnings in a text.
-func findings(folder, digest string) (mutate.Found, error) {
-	text, err := os.ReadFile(filepath.Join(folder, digest+".jinja"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w; `make real` fetches it", err)
-	} else if err != nil {
-		return nil, err
+	switch old, mine, vendor := texts[0], texts[1], texts[2]; {
+	case mine == old:
+		return unmended
+	case errs[1] == nil && errs[2] == nil && mine == vendor:
+		return equal
+	case errs[2] != nil, serves[1] && !serves[2], vendor == old:
+		return better
+	case errs[1] != nil, serves[2] && !serves[1]:
+		return worse
+	case strings.Join(strings.Fields(mine), "") == strings.Join(strings.Fields(vendor), ""):
+		return spaced
 	}
-	_, loud := mutate.Check(subject.New(digest[:12], string(text)))
-	return loud, nil
+	return other
 }
 
 // table is the page: the figures by class, and a row a pair.
 func table(all []outcome, judged []judgement, date string) string {
 	var b strings.Builder
 	faults, seen, raised, patched := 0, 0, 0, 0
+	var like [twins]int
 	for _, o := range all {
+		for i, n := range o.twins {
+			like[i] += n
+		}
 		if o.Class == "fault" {
 			faults++
 			raised += o.raised
@@ -190,9 +224,14 @@ func table(all []outcome, judged []judgement, date string) string {
 		"judges classed them before any check had run on them. Rules have been mended with the pairs\n"+
 		"in sight since, so that the share is no forecast for other templates.\n\n"+
 		"The old texts of the faults have %d errors and warnings; `assay fix` does away with %d\n"+
-		"(%d%%).\n\n", faults, seen, 100*seen/max(faults, 1), date, raised, patched,
+		"(%d%%). The requests that show these, with the patched text and with the vendor's:\n\n",
+		faults, seen, 100*seen/max(faults, 1), date, raised, patched,
 		100*patched/max(raised, 1))
-	b.WriteString("| class | pairs | noticed | the fix brings a finding |\n" +
+	b.WriteString("| `assay fix` and the vendor | requests |\n| --- | --- |\n")
+	for i := equal; i < twins; i++ {
+		fmt.Fprintf(&b, "| %s | %d |\n", twinTexts[i], like[i])
+	}
+	b.WriteString("\n| class | pairs | noticed | the fix brings a finding |\n" +
 		"| --- | --- | --- | --- |\n")
 	for _, class := range []string{"fault", "intent", "policy", "feature"} {
 		pairs, noticed, brings := 0, 0, 0
