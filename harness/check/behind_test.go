@@ -92,8 +92,8 @@ func TestBehindNote(t *testing.T) {
 		if r.Rule != "A013" || r.Status == rule.Passed {
 			continue
 		}
-		const want = "\nline 1 ends such requests in an error first: found with " +
-			"message.role | caps replaced"
+		const want = "\nline 1 fails first: this was found after replacing " +
+			"`message.role | caps` there"
 		if r.Place.Line != 2 || !strings.Contains(r.Text, want) {
 			t.Errorf("line %d, %s", r.Place.Line, r.Text)
 		}
@@ -118,7 +118,7 @@ func TestBehindSelected(t *testing.T) {
 	}
 	alone, all := found(check.Options{Only: []string{"A013"}}), found(check.Options{})
 	if len(all) != 1 || !slices.Equal(alone, all) ||
-		!strings.Contains(all[0], "line 1 ends such requests in an error first") {
+		!strings.Contains(all[0], "line 1 fails first") {
 		t.Errorf("%q alone, %q among all", alone, all)
 	}
 }

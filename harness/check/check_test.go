@@ -292,7 +292,7 @@ func TestOneCause(t *testing.T) {
 			continue
 		}
 		if text := findings[0].Text; !strings.HasPrefix(text, c.want) ||
-			c.not != "" && strings.Contains(text, c.not) || !strings.Contains(text, "shows how): call without arguments, content and call") {
+			c.not != "" && strings.Contains(text, c.not) || !strings.Contains(text, "\nthe same: call without arguments, content and call") {
 			t.Errorf("%q: %s", c.call, text)
 		}
 	}

@@ -37,7 +37,7 @@ func TestParts(t *testing.T) {
 			"a part of the type image_url is lost, though video_url is known"},
 		"the first question": {"{% elif part.type == 'image' and loop.length > 0 and " +
 			"ns.n == 0 and m == messages[0] %}<image>",
-			`of three images in two user messages 1 are written: "<image>"`},
+			`three images in two user messages give one placeholder: "<image>"`},
 		"an alias that opens a list": {"{% endif %}{% if part.type in ('image', 'image_url') " +
 			"%}<|user|>{% endif %}{% if part.type == 'image' %}<image>",
 			`for image_url only what other prompts have without one: "<|user|>"`},
@@ -45,7 +45,7 @@ func TestParts(t *testing.T) {
 			`lost: {"type": "image", "url": "https://example.org/one"} (transformers)`},
 		"once for a result": {"{% elif part.type == 'image' and (m.role == 'user' or " +
 			"loop.index == 1) %}<image>",
-			`of two images in a tool message 1 are written: "<image>"`},
+			`two images in a tool message give one placeholder: "<image>"`},
 		// as a model takes them that looks at all pictures before it reads
 		"all at the beginning": {"{% endif %}{% endfor %}{% for part in [] %}{% if true %}", ""},
 		"the first at the beginning": {"{% elif part.type == 'image' and not loop.first %}<image>",

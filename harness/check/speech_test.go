@@ -19,8 +19,9 @@ import (
 // name of a capability.
 var ours = regexp.MustCompile(`NEEDLE|needle\b|\bVq|\bvq_|vqcall|vfy|\bbyte \d|supports_[a-z]+|\bCITY|SECONDCITY|\bRESULT(ONE|TWO|SIX)`)
 
-// TestSpeech checks templates of the corpus and, where ASSAY_VENDOR names their folder, those of
-// vendors: every finding is in the words of a template's author, and none is an exception alone.
+// TestSpeech checks templates of the corpus and, where ASSAY_VENDOR and ASSAY_HUB name their folders,
+// those of vendors and of the Hub: every finding is in the words of a template's author and says
+// what to do, and none is an exception alone.
 func TestSpeech(t *testing.T) {
 	templates := map[string]string{}
 	add := func(fsys fs.FS, pattern string) {
@@ -37,8 +38,10 @@ func TestSpeech(t *testing.T) {
 		}
 	}
 	add(corpus.FS, "*/template.jinja")
-	if dir := os.Getenv("ASSAY_VENDOR"); dir != "" {
-		add(os.DirFS(dir), "*.jinja")
+	for _, variable := range []string{"ASSAY_VENDOR", "ASSAY_HUB"} {
+		if dir := os.Getenv(variable); dir != "" {
+			add(os.DirFS(dir), "*.jinja")
+		}
 	}
 	for name, text := range templates {
 		if !share.Has(name, 8) {
@@ -61,6 +64,9 @@ func TestSpeech(t *testing.T) {
 				}
 				if found := ours.FindString(res.Text); found != "" {
 					t.Errorf("%s has %q: %s", res.Rule, found, res.Text)
+				}
+				if !strings.Contains(res.Text, "\nhelp: ") {
+					t.Errorf("%s does not say what to do: %s", res.Rule, res.Text)
 				}
 				if headline, _, _ := strings.Cut(res.Text, "\n"); refusals[headline] {
 					t.Errorf("%s is an exception alone: %s", res.Rule, headline)

@@ -26,7 +26,8 @@ var ThinkingInverted = &probe.Rule{
 			"does not get it.",
 		Fix: "Exchange the two branches.",
 	},
-	Find: checkInverted,
+	Supersedes: []string{"A070"},
+	Find:       checkInverted,
 }
 
 // checkInverted asks which setting of thinking leaves reasoning open at the end of the prompt.

@@ -20,7 +20,7 @@ var ReasoningLostInLoop = &probe.Rule{
 		Fix: "Keep the reasoning_content of every assistant message since the last user message, " +
 			"whatever else it has.",
 	},
-	Supersedes: []string{"A087", "A148", "A163"},
+	Supersedes: []string{"A087", "A148", "A162", "A163"},
 	Find:       checkLoopReasoning,
 }
 
