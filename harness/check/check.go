@@ -100,7 +100,9 @@ func Finder(src subject.Source) func(id string) bool {
 		s := once()
 		s.Options.Only = []string{id}
 		results := look(s)
-		if slices.ContainsFunc(results, func(r rule.Result) bool { return r.Status == rule.Unjudged }) {
+		if slices.ContainsFunc(results, func(r rule.Result) bool {
+			return r.Status == rule.Unjudged
+		}) {
 			results = behind(s, results)
 		}
 		return slices.ContainsFunc(results, func(r rule.Result) bool {
