@@ -45,11 +45,8 @@ type value struct {
 	path, text string
 	from, to   int  // without the white space that it begins or ends with
 	padded     bool // it has some
-	python     bool // null, a setting, or a list or an object as Python writes it: nobody means it
+	python     bool // null, or a list or an object as Python writes it, which no client means
 }
-
-// switched are the values of switches as texts: a template that prints one takes it for a text.
-var switched = []string{"true", "false", "True", "False", "null", "None"}
 
 // account has the values of a request in the order in which they stand in its prompt.
 type account struct {
@@ -75,7 +72,6 @@ func newAccount(o chattemplate.Observation, open bool) account {
 		v := value{path: r.Path, text: text, from: from, to: from + len(text),
 			padded: len(text) < r.Len}
 		v.python = text == "null" && strings.HasPrefix(r.Path, "messages[") ||
-			!strings.ContainsAny(r.Path, ".[") && slices.Contains(switched, text) ||
 			r.Codec == jinja.Python && (text == "None" ||
 				slices.ContainsFunc(o.Runs[max(i-1, 0):min(i+2, len(o.Runs))],
 					func(r jinja.Run) bool {
