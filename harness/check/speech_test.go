@@ -19,9 +19,9 @@ import (
 // name of a capability.
 var ours = regexp.MustCompile(`NEEDLE|needle\b|\bVq|\bvq_|vqcall|vfy|\bbyte \d|supports_[a-z]+|\bCITY|SECONDCITY|\bRESULT(ONE|TWO|SIX)`)
 
-// TestSpeech checks templates of the corpus and, where ASSAY_VENDOR and ASSAY_HUB name their folders,
-// those of vendors and of the Hub: every finding is in the words of a template's author and says
-// what to do, and none is an exception alone.
+// TestSpeech checks templates of the corpus and, where ASSAY_VENDOR and ASSAY_HUB name their
+// folders, those of vendors and of the Hub: every finding is in the words of a template's author
+// and says what to do, and none is an exception alone.
 func TestSpeech(t *testing.T) {
 	templates := map[string]string{}
 	add := func(fsys fs.FS, pattern string) {

@@ -132,7 +132,8 @@ func (r Rendering) Lost(path, text string) Where {
 // Recognised is another place moved to the first test that finds the role of the first message in
 // this prompt to be what it is.
 func (r Rendering) Recognised(lost Where) Where {
-	asked := places(r.Program.Follow(r.In), func(name string) bool { return name == "messages[0].role" })
+	const first = "messages[0].role"
+	asked := places(r.Program.Follow(r.In), func(name string) bool { return name == first })
 	role := r.In.Messages[0].At("role").Text()
 	for n := range edit.Read(r.Program.Source).All() {
 		if n.Is(edit.Compare) && n.Has(edit.Text, role) && n.Holds(asked) {

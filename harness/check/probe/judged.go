@@ -32,9 +32,9 @@ func Weigh(find Finder, severity rule.Severity) Finder {
 	}
 }
 
-// InParts names the engines that make a fault of a prompt whose content came in parts. It is an error
-// where they make parts of all content.
-func (r Rendering) InParts(find Finder, fault func(prompt string, err error) bool) (Finder, string) {
+// InParts names the engines that make a fault of a prompt whose content came in parts. It is an
+// error where they make parts of all content.
+func (r Rendering) InParts(find Finder, fault func(string, error) bool) (Finder, string) {
 	served := r.In // as clients send it that do not write parts
 	served.Messages = sent.Joined(served.Messages)
 	if who := view.Hurt(r.Program, served, fault); who != "" {

@@ -34,7 +34,8 @@ func TestRun(t *testing.T) {
 		find(7, "other")
 	}, nil)
 	if len(got) != 2 || got[0].Status != rule.Failed || got[0].Severity != rule.Error ||
-		got[0].Text != "3: so\nhelp: Make it even." || got[0].Place.Line != 3 || got[1].Place.Line != 7 {
+		got[0].Text != "3: so\nhelp: Make it even." || got[0].Place.Line != 3 ||
+		got[1].Place.Line != 7 {
 		t.Errorf("found twice, one of them again: %+v", got)
 	}
 	got = run(func(_ int, find rule.Finder[int]) {

@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -38,30 +37,24 @@ func (m *Mended) Mark(results []*rule.Result) {
 	}
 }
 
-// inline is the changed lines of a unified diff, the first ones of many on either side. Of a long
-// line that is changed in place it has what stands around the change: templates of one line are
-// common.
+// inline is the changed lines of a unified diff, the first ones of many. Of a long line that is
+// changed in place it has what stands around the change: templates of one line are common.
 func inline(diff string) string {
-	const most, mostOfSide = 12, 3
+	const most = 12
 	var lines []string
 	var was, is []string
-	few := func(side []string) []string {
-		if left := len(side) - mostOfSide; left > 1 {
-			return append(side[:mostOfSide], fmt.Sprintf("%c  ... and %d lines more", side[0][0], left))
-		}
-		return side
-	}
 	flush := func() {
 		if len(was) == len(is) {
 			var before, after []string
 			for i := range was {
-				if one, other := around(was[i], is[i]); one[1:] != other[1:] { // the diff repeats lines
+				one, other := around(was[i], is[i])
+				if one[1:] != other[1:] { // the diff repeats lines that others are like
 					before, after = append(before, one), append(after, other)
 				}
 			}
 			was, is = before, after
 		}
-		lines = append(append(lines, few(was)...), few(is)...)
+		lines = append(append(lines, was...), is...)
 		was, is = nil, nil
 	}
 	for line := range strings.Lines(diff) {

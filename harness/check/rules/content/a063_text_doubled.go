@@ -44,8 +44,8 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 			at := strings.LastIndex(t.Text, l.Text)
 			// once in prose and once as JSON, say
 			find = probe.NoteIf(len(t.Codecs(l.Path)) > 1, find)
-			find(t.Cause(t.At(at), func(p string) bool { return strings.Count(p, l.Text) == 1 }).Needing(),
-				"%s is written %d times in the prompt", what, strings.Count(t.Text, l.Text))
+			once := func(p string) bool { return strings.Count(p, l.Text) == 1 }
+			find(t.Cause(t.At(at), once).Needing(), "%s is written %d times in the prompt", what, strings.Count(t.Text, l.Text))
 			return
 		}
 	}

@@ -247,7 +247,8 @@ func (m marks) everywhere(find probe.Finder, kind, mark string) {
 		case err != nil || !prompt.Has(c.in) || !prompt.Has(cmp.Or(c.before, c.in)) ||
 			c.in == "RESULTNEEDLE" && n == 0: // other rules are about it
 		case n != c.n:
-			find(prompt.Near(c.in), c.what+" give %s: %q", kind, probe.Plural(n, "placeholder"), one)
+			find(prompt.Near(c.in), c.what+" give %s: %q", kind,
+				probe.Plural(n, "placeholder"), one)
 			return
 		case strings.Index(text, one) < before && strings.LastIndex(text, one) > before:
 			// a model that takes all parts before all text has them there together

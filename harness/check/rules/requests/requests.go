@@ -66,8 +66,8 @@ func (c cause) others() string {
 	return b.String()
 }
 
-// asked is the test of the template that takes calls which are there and empty for calls, as a line;
-// "" where a fault is about something else, or there is none.
+// asked is the test of the template that takes calls which are there and empty for calls, as a
+// line; "" where a fault is about something else, or there is none.
 func asked(s *probe.Subject, f variant.Fault) string {
 	if strings.Contains(f.In.Name, `"tool_calls"`) {
 		for n := range s.Source.Parts().All() {
