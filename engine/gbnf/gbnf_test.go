@@ -690,8 +690,10 @@ func TestSamplerEnds(t *testing.T) {
 
 // TestUntilMarkers takes texts without a marker, and no others.
 func TestUntilMarkers(t *testing.T) {
-	texts := []string{"", "x", " ", "\t", "\r", "\n", "ab", "ba", "abab", "bb", "a\r\n", "a \t<", "\r\n<", " <", "\t<", "aab", "abaab", "\n\n<x", "<", "xx<"}
-	for _, markers := range [][]string{{" <"}, {"\t<"}, {"\r\n<"}, {"\n<", "<"}, {"ab", "b"}, {"abab", "bb"}, {"aab", "ab"}, {"\n\n<x", "\r<", " <", "\t<"}, {"x", "y"}} {
+	texts := []string{"", "x", " ", "\t", "\r", "\n", "ab", "ba", "abab", "bb", "a\r\n", "a \t<",
+		"\r\n<", " <", "\t<", "aab", "abaab", "\n\n<x", "<", "xx<"}
+	for _, markers := range [][]string{{" <"}, {"\t<"}, {"\r\n<"}, {"\n<", "<"}, {"ab", "b"},
+		{"abab", "bb"}, {"aab", "ab"}, {"\n\n<x", "\r<", " <", "\t<"}, {"x", "y"}} {
 		for _, brief := range []bool{false, true} {
 			b := gbnf.NewBuilder()
 			e := b.Until(markers...)
@@ -703,7 +705,8 @@ func TestUntilMarkers(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, text := range texts {
-				has := slices.ContainsFunc(markers, func(m string) bool { return strings.Contains(text, m) })
+				has := slices.ContainsFunc(markers,
+					func(m string) bool { return strings.Contains(text, m) })
 				// brief text leaves out beginnings of markers at its end that are no white space
 				begun := slices.ContainsFunc(markers, func(m string) bool {
 					return text != "" && strings.HasPrefix(m, strings.TrimLeft(text[len(text)-1:], " \t\r\n"))

@@ -117,10 +117,12 @@ more ::= "y" | ""
 			t.Errorf("after <a>: %q is taken: %t, want %t", text, got, want)
 		}
 	}
-	if rest, ok := grammar(t, "root ::= | \"<a>\" \"x\"\n").After("<a>"); !ok || !takes(t, rest, "x") || takes(t, rest, "") {
+	rest, ok = grammar(t, "root ::= | \"<a>\" \"x\"\n").After("<a>")
+	if !ok || !takes(t, rest, "x") || takes(t, rest, "") {
 		t.Errorf("after an alternative without text: %v, %v", rest, ok)
 	}
-	if _, ok := grammar(t, "root ::= "+strings.Repeat("(", 190)+"\"<a>x\""+strings.Repeat(" | \"b\")", 190)+"\n").After("<a>"); ok {
+	deep := strings.Repeat("(", 190) + `"<a>x"` + strings.Repeat(` | "b")`, 190)
+	if _, ok := grammar(t, "root ::= "+deep+"\n").After("<a>"); ok {
 		t.Error("groups within each other to any depth")
 	}
 	if _, ok := g.After("<c>"); ok {

@@ -57,7 +57,6 @@ type lark struct {
 	names map[string]string
 	loop  map[*Element]bool // classes that are written as lexemes of one or more characters
 	whole map[*Element]int  // literals: the byte from which on they are one lexeme
-	apart bool              // every character of a literal is a lexeme: too much would be compared
 	dst   []byte
 }
 
@@ -68,8 +67,8 @@ func (p *lark) alts(alts []Alternate) { writeAlts(alts, p.text, p.element) }
 func (p *lark) element(e *Element) {
 	switch e.Kind {
 	case Literal:
-		from := p.whole[e]
-		if p.apart {
+		from, known := p.whole[e]
+		if !known { // nor is any: too much would have been compared
 			from = len(e.Text)
 		}
 		for i, r := range e.Text[:from] {
@@ -231,7 +230,6 @@ func (p *lark) lex() {
 		l, ok = newLexing(p.g, false)
 	}
 	if !ok || !l.meet() {
-		p.apart = true
 		return
 	}
 	// classes that repeat, until nothing changes: they may meet their own kind

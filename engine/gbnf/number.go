@@ -276,11 +276,6 @@ func (l *lowering) fractionDigits(lo, hi *fracBound, i int, ok bool) Element {
 		least = 0
 	}
 	switch {
-	case left <= 0:
-		if ok {
-			return b.Empty()
-		}
-		return b.Never()
 	case lo == nil && hi == nil:
 		return l.digits(least, left)
 	case hi == nil && i >= len(lo.digits): // above lo: zeros may come before another digit
@@ -318,9 +313,6 @@ func (l *lowering) fractionDigits(lo, hi *fracBound, i int, ok bool) Element {
 		choices = append(choices,
 			b.Seq(b.Lit(string(digit)),
 				l.fractionDigits(nextLo, nextHi, i+1, ends(nextLo, nextHi, i+1))))
-	}
-	if low > high {
-		return b.Never()
 	}
 	first, last := low, high
 	if lo != nil {

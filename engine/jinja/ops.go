@@ -562,14 +562,12 @@ func parseFloat(s string) float64 {
 	if len(t)-len(body) > 1 {
 		panic(fail)
 	}
-	switch strings.ToLower(body) {
-	case "nan":
+	word := strings.ToLower(body)
+	if word == "nan" {
 		return math.NaN()
-	case "inf", "infinity":
-		f, _ := strconv.ParseFloat(t, 64)
-		return f
 	}
-	if body == "" || strings.ContainsAny(body, "xXpPiInN") {
+	if word != "inf" && word != "infinity" &&
+		(body == "" || strings.ContainsAny(body, "xXpPiInN")) {
 		panic(fail)
 	}
 	if strings.Contains(body, "_") { // only between digits

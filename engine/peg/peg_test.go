@@ -560,7 +560,11 @@ func TestFrames(t *testing.T) {
 		if err == nil {
 			err = p.Verify()
 		}
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if (text == "") != (tt.want == "") || !strings.Contains(text, tt.want) {
 			t.Errorf("got %v, want %q", err, tt.want)
 		}
 	}

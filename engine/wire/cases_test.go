@@ -26,7 +26,8 @@ func TestCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	for c := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSpace(string(text)), "== "), "\n== ") {
+	all := strings.TrimPrefix(strings.TrimSpace(string(text)), "== ")
+	for c := range strings.SplitSeq(all, "\n== ") {
 		head, rest, _ := strings.Cut(c, "\n")
 		input, _, _ := strings.Cut(rest, "\n--")
 		verb, of, _ := strings.Cut(head, " ")
@@ -195,7 +196,8 @@ func TestPlace(t *testing.T) {
 	} {
 		got := []string{decoded[wire.ChatCompletions].Place(tt.path),
 			decoded[wire.Responses].Place(tt.path), decoded[wire.Messages].Place(tt.path)}
-		if want := []string{tt.chat, tt.responses, tt.messages}; fmt.Sprint(got) != fmt.Sprint(want) {
+		want := []string{tt.chat, tt.responses, tt.messages}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: got %q, want %q", tt.path, got, want)
 		}
 	}
@@ -290,7 +292,8 @@ func TestFollowNothing(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", p.Name(), got, want)
 		}
 	}
-	for custom, want := range map[bool]string{true: "custom_tool_call_output", false: "function_call_output"} {
+	for custom, want := range map[bool]string{true: "custom_tool_call_output",
+		false: "function_call_output"} {
 		next := wire.Responses.Follow(parse(t, "{}"), &wire.Answer{}, []wire.Result{{ID: "c", Text: "x", Custom: custom}})
 		if got := next.At("input").Items()[0].At("type").Text(); got != want {
 			t.Errorf("custom %t: got %s", custom, got)

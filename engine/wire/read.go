@@ -247,7 +247,7 @@ func (a *Answer) named(name, kind string) {
 	}
 }
 
-// lostBlock is the kind of a block whose beginning did not come, or that the protocol does not have.
+// lostBlock is the kind of a block whose beginning did not come, or that is not the protocol's.
 const lostBlock = "lost"
 
 // readBlock is a block or an item that is being read.
