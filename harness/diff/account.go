@@ -278,11 +278,12 @@ type flawed struct {
 	count int
 }
 
-// has reports whether the account has what the messages of its request say: contents and calls.
+// has reports whether the account has what each message of its request says: the content, and a call
+// where it has some.
 func (a account) has(in chattemplate.Input) bool {
 	return !slices.ContainsFunc(conversation.Leaves(in), func(l conversation.Leaf) bool {
 		text := strings.TrimSpace(l.Text)
-		return (l.Part == conversation.Content || l.Part == conversation.CallName) &&
+		return (l.Part == conversation.Content || l.Part == conversation.CallName && l.Index == 0) &&
 			!(strings.Contains(text, " ") && strings.Contains(a.prompt, text)) &&
 			!slices.ContainsFunc(a.values,
 				func(v value) bool { return strings.HasPrefix(v.path, l.Path) })
