@@ -278,12 +278,13 @@ type flawed struct {
 	count int
 }
 
-// has reports whether the account has what each message of its request says: the content, and a call
-// where it has some.
+// has reports whether the account has what each message of its request says: its content, and a
+// call where there are some.
 func (a account) has(in chattemplate.Input) bool {
 	return !slices.ContainsFunc(conversation.Leaves(in), func(l conversation.Leaf) bool {
 		text := strings.TrimSpace(l.Text)
-		return (l.Part == conversation.Content || l.Part == conversation.CallName && l.Index == 0) &&
+		called := l.Part == conversation.CallName && l.Index == 0
+		return (called || l.Part == conversation.Content) &&
 			!(strings.Contains(text, " ") && strings.Contains(a.prompt, text)) &&
 			!slices.ContainsFunc(a.values,
 				func(v value) bool { return strings.HasPrefix(v.path, l.Path) })
