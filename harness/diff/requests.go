@@ -92,7 +92,8 @@ func (p *pair) renderTalks() []talk {
 		}
 	}
 	for _, b := range plain {
-		if in := neutral(b.Request); in.Messages[len(in.Messages)-1].At("role").Text() != "assistant" {
+		in := neutral(b.Request)
+		if in.Messages[len(in.Messages)-1].At("role").Text() != "assistant" {
 			in.Messages = append(slices.Clip(in.Messages), chat.MessageOf("assistant",
 				ordered.Str("Monday.")))
 			add(b.Name+", and an assistant message", in)
