@@ -32,7 +32,8 @@ type Site struct {
 	Text string
 	// Past are templates that go on. A fault shows in all of them, or is due to the replacement.
 	Past []subject.Source
-	// Spans are the expressions in which something was replaced: whole, as they are printed.
+	// Spans are the expressions in which something was replaced, whole, as they are printed, and
+	// where the variables in them are set: what these hold gets no further.
 	Spans []edit.Span
 }
 
@@ -66,13 +67,22 @@ func Past(src subject.Source, err error) (Site, bool) {
 	}
 	site.Text = broken.Source
 	var kept, other []edit.Edit
+	read := map[string]bool{} // the names in what is replaced
 	for like := range t.All() {
 		if !alike(like, broken) {
 			continue
 		}
+		for _, n := range like.In(edit.Name) {
+			read[n.Word] = true
+		}
 		a, b := forms(like)
 		site.Spans = append(site.Spans, whole(like))
 		kept, other = append(kept, like.Replaced(a)), append(other, like.Replaced(b))
+	}
+	for set := range t.All() {
+		if set.Is(edit.Set) && set.Target.Is(edit.Name) && read[set.Target.Word] {
+			site.Spans = append(site.Spans, set.Span)
+		}
 	}
 	site.Past = []subject.Source{src.Edited(kept...), src.Edited(other...)}
 	return site, true
