@@ -72,8 +72,10 @@ func Past(src subject.Source, err error) (Site, bool) {
 		if !alike(like, broken) {
 			continue
 		}
-		for _, n := range like.In(edit.Name) {
-			read[n.Word] = true
+		for n := range like.All() {
+			if n.Is(edit.Name) {
+				read[n.Word] = true
+			}
 		}
 		a, b := forms(like)
 		site.Spans = append(site.Spans, whole(like))
