@@ -124,13 +124,13 @@ var faults = []fault{
 	{"A012", chat, "{% if message.content is string %}", "{% if message.content is string or message.content is none %}", "message.content }}{% else %}{% for"},
 	{"A012 A139", chat, "{{- bos_token }}", "{{- bos_token }}{% for m in messages %}{% if m.tool_calls and 'x' in m.content %}{% endif %}{% endfor %}", "in m.content"},
 	{"A013", chat, "{%- for message in messages %}", "{%- for message in messages if message.role != 'system' %}", ".role != 'system'"},
-	{"A014 A003? A019", chat, "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}", "or loop.last"},
+	{"A014 A003? A019 A158", chat, "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}", "or loop.last"},
 	{"A015", chat, "<|tool|>\n" + result, "<|tool|>\ndone", ".role == 'tool'"},
 	{"A016", chat, "{{ tool | tojson }}", "{{ tool.function.name }}", ".function.name }}{{ '\\n'"},
 	{"A017", chat, "{{- bos_token }}", "{{- bos_token }}{{ bos_token }}", "bos_token }}\n"},
 	{"A018", chat, "call.function.arguments if call.function.arguments is string else ", "", "call.function.arguments | tojson"},
 	{"A019 A071", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n\n", "\n\n"},
-	{"A020 A087", chat, "{% if message.content is string %}{{ message.content }}",
+	{"A020 A087 A159", chat, "{% if message.content is string %}{{ message.content }}",
 		"{% if message.content is string %}{{ message.content if loop.last or message.role != 'assistant' else 'Before: ' ~ message.content }}", "or message.role"},
 	{"A021 A159 A161", chat, "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}",
 		"{% if message.role == 'assistant' %}<think>{{ message.reasoning_content }}</think>{% endif %}", "<think>{{"},
@@ -175,7 +175,7 @@ var faults = []fault{
 	{"A073 A003 A007?", chat, "{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}", "{% endfor %}{% if message.tool_calls and message.tool_calls | length > 1 %}<done>{% endif %}<|end|>\n{% endif %}\n{%- endfor %}", "<|end|>\n"},
 	{"A075", chat, "{% if message.content is string %}", "{% if message.role == 'system' %}{{ message.content + '' }}{% elif message.content is string %}", ".content + ''"},
 	{"A076", chat, jsonCall, `{{ '{"id": "' + call.id + '", "name": "' + call.function.name + '", "arguments": ' + (call.function.arguments if call.function.arguments is string else call.function.arguments | tojson | safe) + '}' }}`, "+ '}' }}{% endfor"},
-	{"A077 A113", chat, "{{- bos_token }}", "{{- bos_token }}{% if 'Weather' not in messages[0].content | string %}<|hidden|>{% endif %}", "messages[0].content"},
+	{"A077 A017 A113", chat, "{{- bos_token }}", "{{- bos_token }}{% if 'Weather' not in messages[0].content | string %}<|hidden|>{% endif %}", "messages[0].content"},
 	{"A113", chat, "{{- bos_token }}", "{{- bos_token }}{% if 'NEEDLE' not in messages | string %}<|hidden|>{% endif %}", ""},
 	{"A140", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages|length > 12 %}<|hidden|>{% endif %}", "<|hidden|>"},
 	{"A154 A157", chat, "{{- bos_token }}", "{{- bos_token }}{% set texts = messages | map(attribute='content') | map('string') | list %}{% if texts | length > 12 + texts | unique | list | length %}Stop repeating yourself.{% endif %}", "Stop repeating"},
@@ -380,7 +380,7 @@ func TestTextTwice(t *testing.T) {
 		`<tools></tools>{{ messages[0].content }}{% endif %}`
 	got, findings := broken(t, subject.New("test.jinja", twice+chat),
 		check.Options{Only: []string{"A122"}})
-	if got != "A122" || !strings.HasPrefix(findings[0].Text, `no request puts anything between "<tools>"`) {
+	if got != "A122" || !strings.Contains(findings[0].Text, `no request puts anything between "<tools>"`) {
 		t.Errorf("breaks %q\n%+v", got, findings)
 	}
 }

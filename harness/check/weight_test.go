@@ -47,7 +47,7 @@ func TestWeight(t *testing.T) {
 			`{% endfor %}`, "A082", ""},
 		{"the place tells whose a text is", `{% for message in messages %}{% if loop.index0 % 2 %}` +
 			`A: {% else %}Q: {% endif %}{{ message.content }}{% endfor %}`, "A082",
-			"warning the text of"},
+			"warning with an assistant message, the text of"},
 	} {
 		var got []string
 		for _, res := range check.Template(subject.New("t.jinja", tt.text),

@@ -25,13 +25,15 @@ func Offering(l engine.Limits) engine.Limits {
 // for.
 func Offers() []string { return rulesOf(func(k kindOf) bool { return !k.asked }) }
 
-// Mark notes at the findings that a patch does away with that it mends them, and what it writes.
+// Mark notes at the findings that a patch does away with that it mends them, and what it writes, in
+// place of what the rule says to do.
 func (m *Mended) Mark(results []*rule.Result) {
 	for _, res := range results {
 		i := slices.IndexFunc(m.Patches, func(p Patch) bool { return p.Mends(res) })
 		if i >= 0 {
 			res.Fixable = true
-			res.Text += "\nhelp: `assay fix " + m.Source.File + "` writes\n" +
+			what, _, _ := strings.Cut(res.Text, "\nhelp: ")
+			res.Text = what + "\nhelp: `assay fix " + m.Source.File + "` writes\n" +
 				inline(m.Patches[i].Diff(m.Source.Name))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/check/batch"
+	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/subject"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/diff"
@@ -84,10 +86,15 @@ func edits(t *testing.T, text string) []edit {
 	if caps.SystemRole {
 		add("the system's message refused", text, refuses+text, "breaking")
 		// What was refused is rendered, and nobody who was served is served otherwise; unless the
-		// refusal hid a fault.
+		// refusal hid a fault that requests without instructions show.
 		class := "safe"
 		_, hidden := mutate.Check(subject.New("t", refuses+text))
-		if _, shown := mutate.Check(subject.New("t", text)); len(shown.More(hidden)) > 0 {
+		results := check.Template(subject.New("t", text), check.Options{Requests: true})
+		_, shown := mutate.Count(slices.DeleteFunc(results, func(r rule.Result) bool {
+			return bytes.Contains(r.Request, []byte(`"system"`)) ||
+				bytes.Contains(r.Request, []byte(`"developer"`))
+		}))
+		if len(shown.More(hidden)) > 0 {
 			class = "risky"
 		}
 		add("the system's message accepted", refuses+text, text, class)

@@ -23,7 +23,7 @@ var RoleChanged = &probe.Rule{
 		Damage: "The model takes its own words for the user's, or the user's for its own.",
 		Fix:    "Choose the header by `message.role` alone.",
 	},
-	Supersedes: []string{"A162", "A163"},
+	Supersedes: []string{"A162", "A163", "A209"},
 	Find:       checkRolesKept,
 }
 

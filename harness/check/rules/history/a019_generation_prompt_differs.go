@@ -23,7 +23,8 @@ var GenerationPromptDiffers = &probe.Rule{
 		Short: "The generation prompt is not the text that assistant messages in the history " +
 			"begin with.",
 		Damage: "The next prompt does not start with this one, so the server cannot reuse it.",
-		Fix:    "Begin assistant messages in the history with the text of the generation prompt.",
+		Fix: "Write what stands before an answer in one way: in the generation prompt as before " +
+			"assistant messages in the history.",
 	},
 	Requires: []string{"A059", "A071", "A173"},
 	Find:     checkGeneration,

@@ -14,8 +14,9 @@ var RequestCrashes = &probe.Rule{
 		Short: "A request that the API allows crashes the template.",
 		Damage: "A client that leaves out a tool's description, or sends tool_calls without " +
 			"content, gets status 500 in the middle of its work.",
-		Fix: "Test that a member is there before using it: `{% if tool.description %}`. If the " +
-			"model cannot do without, say so with `raise_exception`.",
+		Fix: "Test that a member is there before using it: `{% if tool.description %}`. Make a " +
+			"list of what `map` or `select` gives before `tojson`: `|list|tojson`. If the model " +
+			"cannot do without, say so with `raise_exception`.",
 	},
 	Find: checkCrashes,
 }

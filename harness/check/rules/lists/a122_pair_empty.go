@@ -21,7 +21,7 @@ var PairEmpty = &probe.Rule{
 		ID: "A122", Name: "pair-empty", Severity: rule.Warning, Harm: rule.Lost,
 		Short:  "A pair of markers in the instructions is empty, though the request has tools.",
 		Damage: "The model looks for the tools between the markers, and they stand elsewhere.",
-		Fix:    "Write the tools between the two markers.",
+		Fix:    "Write between the two markers what belongs there, or neither of them.",
 	},
 	Find: checkEmptyPair,
 }

@@ -16,8 +16,9 @@ var GrammarRejectsTurn = &probe.Rule{
 		Short: "The grammar for tool calls rejects a tool call as the template writes it.",
 		Damage: "A server that constrains the output keeps the model from the form that it was " +
 			"trained on, or fails.",
-		Fix: "Close in every branch each marker that the branch opens. If every branch does, " +
-			"this is a bug of Assay: please report it with the template.",
+		Fix: "Mend what the template writes where the grammar stops: a marker that one branch " +
+			"opens and does not close, a letter too many. If that is as it should be, this is a " +
+			"bug of Assay: please report it with the template.",
 	},
 	Group: probe.GroupGrammar,
 	Find:  checkGrammarTakes,

@@ -24,7 +24,7 @@ var ReasoningReadAndDropped = &probe.Rule{
 		ID: "A124", Name: "reasoning-read-and-dropped", Severity: rule.Warning, Harm: rule.Lost,
 		Short:  "The template reads the reasoning of assistant messages, and never writes it.",
 		Damage: "A client that sends the reasoning back loses it, and nobody is told.",
-		Fix:    "Write the member where it is read, or do not read it.",
+		Fix:    "Print the reasoning in the branch that reads it, or take the branch out.",
 	},
 	Find: prompts.IfHeard(checkReasoningWritten),
 }

@@ -17,9 +17,10 @@ var SpellingCrashes = &probe.Rule{
 			"or another engine, renders.",
 		Damage: "A client sends a message back as its SDK gave it, with `\"tool_calls\": null`, " +
 			"and every further request of the conversation is an error 500.",
-		Fix: "Test the value and not the presence: `{% if message.tool_calls %}` instead of `{% " +
-			"if message.tool_calls is defined %}`. Build new lists instead of changing those of " +
-			"the request.",
+		Fix: "Take the form that ends in the error. Test a value and not its presence: `{% if " +
+			"message.tool_calls %}` instead of `{% if message.tool_calls is defined %}`. Join " +
+			"content to a string only where it `is string`. Build new lists instead of changing " +
+			"those of the request. Do without what the engine's Jinja lacks.",
 	},
 	Find: checkSpellingCrashes,
 }

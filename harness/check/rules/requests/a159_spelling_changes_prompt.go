@@ -17,7 +17,7 @@ var SpellingChangesPrompt = &probe.Rule{
 		Short: "Two requests with the same meaning, in different forms, give different prompts.",
 		Damage: "With `\"tools\": []` the model is told that it has tools and is shown none; a " +
 			"message with a member that is null loses its end.",
-		Fix: "Decide by the value of a member and not by its presence.",
+		Fix: "Write both forms alike: decide by the value of a member and not by its presence.",
 	},
 	Find: checkSpellingChangesPrompt,
 }

@@ -20,7 +20,7 @@ var TextEscaped = &probe.Rule{
 		Damage: "The model reads `\\u003cb\\u003e` for `<b>`, writes the same, and needs more " +
 			"tokens for it.",
 		Fix: "Use `tojson` as transformers defines it, which escapes neither HTML nor letters " +
-			"outside ASCII.",
+			"outside ASCII, and no `escape` beside it.",
 	},
 	Find: checkEscapes,
 }
