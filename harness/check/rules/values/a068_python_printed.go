@@ -42,29 +42,39 @@ func checkSpellings(s *probe.Subject, find probe.Finder) {
 	if err != nil || !object.Has(python) {
 		return
 	}
+	if !pythonic(s) { // every server gives objects
+		find = probe.Weigh(find, rule.Error)
+	}
 	text, err := s.WithArguments(sample.ArgumentsText)
 	switch {
-	case err == nil && text.Has(`{"city": "CITYNEEDLE"`): // every server gives objects
-		probe.Weigh(find, rule.Error)(object.Of(python), "arguments that come as an object are printed as Python, those "+
+	case err == nil && text.Has(`{"city": "CITYNEEDLE"`):
+		find(object.Of(python), "arguments that come as an object are printed as Python, those "+
 			"that come as a string as JSON")
 	case doublyQuoted(s):
-		probe.Weigh(find, rule.Error)(object.Of(python), "arguments are printed as Python, in an object that is JSON "+
+		find(object.Of(python), "arguments are printed as Python, in an object that is JSON "+
 			"otherwise")
 	}
+}
+
+// pythonic reports whether calls are as Python writes them, so that tools may be as well.
+func pythonic(s *probe.Subject) bool {
+	return !doublyQuoted(s) && slices.ContainsFunc(s.Template.Analysis().Format.Calls,
+		func(c format.Calls) bool {
+			return c.Body.Kind > format.BodyTagged || c.Object != nil && c.Object.Quote == '\''
+		})
 }
 
 func checkPython(s *probe.Subject, find probe.Finder) {
 	if s.Template.Caps().ToolCalls {
 		checkSpellings(s, find)
 	}
-	arguments := true // where the format has no code of its own
-	for _, c := range s.Template.Analysis().Format.Calls {
-		python := c.Body.Kind > format.BodyTagged || c.Object != nil && c.Object.Quote == '\''
-		if python && !doublyQuoted(s) {
-			return // calls are as Python writes them, and so may tools be
-		}
-		arguments = arguments && c.Body.Codec == (format.Codec{})
+	if pythonic(s) {
+		return
 	}
+	arguments := !slices.ContainsFunc(s.Template.Analysis().Format.Calls,
+		func(c format.Calls) bool { // where the format has no code of its own
+			return c.Body.Codec != (format.Codec{})
+		})
 	if !prompts.Heard(s, find) {
 		return
 	}
