@@ -14,8 +14,8 @@ import (
 // not, and how many must fail the gate that has the original for its base. None of the harmless
 // edits may do either.
 const (
-	plantedBar = 0.73
-	gateBar    = 0.93
+	plantedBar = 0.71
+	gateBar    = 0.94
 )
 
 // TestPlanted judges bugs and harmless edits that others planted before they had read the rules. It
