@@ -26,7 +26,8 @@ var AnswerNotPrompted = &probe.Rule{
 func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
 	if m, ok := round.Unasked(s.Template.ChatTemplate()); ok {
 		if prompt, err := s.Render(m.Input); err == nil {
-			find(prompt.At(m.Off-1), "after a system message at the end of a conversation the "+
+			few := probe.Weigh(find, rule.Warning) // send such a conversation
+			few(prompt.At(m.Off-1), "after a system message at the end of a conversation the "+
 				"prompt does not end with %q, with which it ends after a user message", m.Header)
 		}
 	}
