@@ -358,7 +358,7 @@ func (p *Program) Verify() error {
 	flow := func(from int, to int32, s string) {
 		switch {
 		case err != nil:
-		case int(to) >= len(p.Code):
+		case to < 0 || int(to) >= len(p.Code):
 			err = fmt.Errorf("peg: %d  %s: control leaves the code", from, p.Inst(from))
 		case stack[to] == "":
 			stack[to] = s
@@ -384,7 +384,7 @@ func (p *Program) Verify() error {
 			}
 		}
 		pop := func(frame byte) string {
-			if s[len(s)-1] != frame {
+			if s[len(s)-1] != frame && err == nil {
 				err = fmt.Errorf("peg: %d  %s: stack %q has no %q on top", pc, p.Inst(pc), s, frame)
 			}
 			return s[:len(s)-1]

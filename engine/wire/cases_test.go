@@ -228,21 +228,6 @@ func TestNoRandomness(t *testing.T) {
 	}
 }
 
-// TestUnlikePrefix writes an answer that does not go on as the request ends: nothing is left out.
-func TestUnlikePrefix(t *testing.T) {
-	r, err := wire.Messages.Decode(parse(t, `{"max_tokens": 1, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "Hello"}]}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := wire.Messages.Writer(wire.Envelope{ID: "1", Request: r})
-	for _, piece := range []string{"He", "y", "llo"} {
-		w.Delta(nil, chat.Delta{Content: piece})
-	}
-	if got := w.Whole(wire.End{}).At("content").String(); got != `[{"type": "text", "text": "yllo"}]` {
-		t.Errorf("got %s", got)
-	}
-}
-
 // TestShownReasoning hands sealed reasoning back beside its text, beside none and beside another.
 func TestShownReasoning(t *testing.T) {
 	s := sealer(t)

@@ -327,7 +327,10 @@ func excerpt(text string, most int) string {
 
 // reparsed is the refusal of an error of package chat, which begins with a path.
 func reparsed(err error, rename func(path string) string) *Refusal {
-	path, text, _ := strings.Cut(err.Error(), ": ")
+	path, text, ok := strings.Cut(err.Error(), ": ")
+	if !ok || strings.ContainsAny(path, ` "`) {
+		return invalid("", "%v", err)
+	}
 	return invalid(rename(path), "%s", text)
 }
 

@@ -393,18 +393,27 @@ func TestFreeText(t *testing.T) {
 	}
 }
 
-// TestPrefix leaves the text out of the answer that the request ends with.
+// TestPrefix leaves the text out of the answer that the request ends with, as far as the answer
+// goes on so.
 func TestPrefix(t *testing.T) {
 	r, err := wire.Messages.Decode(parse(t, `{"max_tokens": 1, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "Hello"}]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := wire.Messages.Writer(wire.Envelope{ID: "1", Request: r})
-	for _, piece := range []string{"He", "llo, w", "orld"} {
-		w.Delta(nil, chat.Delta{Content: piece})
-	}
-	if got := w.Whole(wire.End{}).At("content").String(); got != `[{"type": "text", "text": ", world"}]` {
-		t.Errorf("got %s", got)
+	for _, tt := range []struct {
+		pieces []string
+		want   string
+	}{
+		{[]string{"He", "llo, w", "orld"}, `[{"type": "text", "text": ", world"}]`},
+		{[]string{"He", "y", "llo"}, `[{"type": "text", "text": "yllo"}]`},
+	} {
+		w := wire.Messages.Writer(wire.Envelope{ID: "1", Request: r})
+		for _, piece := range tt.pieces {
+			w.Delta(nil, chat.Delta{Content: piece})
+		}
+		if got := w.Whole(wire.End{}).At("content").String(); got != tt.want {
+			t.Errorf("%q: got %s", tt.pieces, got)
+		}
 	}
 }
 
