@@ -229,8 +229,7 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) error {
 	}
 	for _, res := range ofClients {
 		if !slices.ContainsFunc(still, func(s rule.Result) bool { return s.Same(res) }) {
-			what, _, _ := strings.Cut(res.Text, "\nhelp: ")
-			res.Text = what + "\nhelp: `assay fix " + src.File + "` mends it"
+			res.Advise("`assay fix " + src.File + "` mends it")
 			res.Fixable = true
 		}
 	}

@@ -130,6 +130,12 @@ func (res *Result) Add(line string) {
 	res.Text = res.Text[:at] + "\n" + line + res.Text[at:]
 }
 
+// Advise puts other advice in the place of that of the rule.
+func (res *Result) Advise(what string) {
+	text, _, _ := strings.Cut(res.Text, advice)
+	res.Text = text + advice + what
+}
+
 // Bad reports whether the result fails a run: a check failed, or one that looks for errors was not
 // judged.
 func (res *Result) Bad() bool {

@@ -32,9 +32,8 @@ func (m *Mended) Mark(results []*rule.Result) {
 		i := slices.IndexFunc(m.Patches, func(p Patch) bool { return p.Mends(res) })
 		if i >= 0 {
 			res.Fixable = true
-			what, _, _ := strings.Cut(res.Text, "\nhelp: ")
-			res.Text = what + "\nhelp: `assay fix " + m.Source.File + "` writes\n" +
-				inline(m.Patches[i].Diff(m.Source.Name))
+			res.Advise("`assay fix " + m.Source.File + "` writes\n" +
+				inline(m.Patches[i].Diff(m.Source.Name)))
 		}
 	}
 }
