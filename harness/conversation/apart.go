@@ -2,12 +2,27 @@ package conversation
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
+
+	"github.com/goassay/assay/engine/lists"
 )
 
 // A trait sets a request apart from a question that nobody has answered: its name, a pattern of the
 // request as [Told] tells it, and one of sentences that say so.
 type trait [3]string
+
+// fits reports whether a text has a match of a pattern, which is compiled when it is first asked
+// for: few findings ask.
+func fits(pattern, text string) bool {
+	compiled, _ := patterns.LoadOrStore(pattern, sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(pattern)
+	}))
+	return compiled.(func() *regexp.Regexp)().MatchString(text)
+}
+
+var patterns sync.Map // of texts: func() *regexp.Regexp
 
 // orders are what the order of messages can be; the first one that fits is the request's.
 var orders = []trait{
@@ -37,20 +52,13 @@ var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
 
 // Unsaid names what sets a request, as [Told] tells it, apart from a question that nobody has
 // answered, as far as a sentence about it does not say so: "two system messages".
-func Unsaid(told, sentence string) (all []string) {
+func Unsaid(told, sentence string) []string {
 	sentence = quoted.ReplaceAllString(sentence, "")
 	messages, _, _ := strings.Cut(told, ";")
-	matches := func(p, text string) bool { return regexp.MustCompile(p).MatchString(text) }
-	ordered := false
-	for i, t := range append(orders[:len(orders):len(orders)], forms...) {
-		if isOrder := i < len(orders); isOrder && (ordered || !matches(t[1], messages)) ||
-			!isOrder && !matches(t[1], told) {
-			continue
-		}
-		ordered = true
-		if !matches(t[2], sentence) {
-			all = append(all, t[0])
-		}
+	apart := lists.Filter(forms, func(t trait) bool { return fits(t[1], told) })
+	if i := slices.IndexFunc(orders, func(t trait) bool { return fits(t[1], messages) }); i >= 0 {
+		apart = slices.Insert(apart, 0, orders[i])
 	}
-	return all
+	unsaid := lists.Filter(apart, func(t trait) bool { return !fits(t[2], sentence) })
+	return lists.Map(unsaid, func(t trait) string { return t[0] })
 }

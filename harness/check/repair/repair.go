@@ -17,6 +17,7 @@ package repair
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja"
@@ -67,22 +68,19 @@ func Past(src subject.Source, err error) (Site, bool) {
 	}
 	site.Text = broken.Source
 	var kept, other []edit.Edit
-	read := map[string]bool{} // the names in what is replaced
+	var replaced []*edit.Node
 	for like := range t.All() {
 		if !alike(like, broken) {
 			continue
 		}
-		for n := range like.All() {
-			if n.Is(edit.Name) {
-				read[n.Word] = true
-			}
-		}
+		replaced = append(replaced, like)
 		a, b := forms(like)
 		site.Spans = append(site.Spans, whole(like))
 		kept, other = append(kept, like.Replaced(a)), append(other, like.Replaced(b))
 	}
 	for set := range t.All() {
-		if set.Is(edit.Set) && set.Target.Is(edit.Name) && read[set.Target.Word] {
+		if set.Is(edit.Set) && set.Target.Is(edit.Name) && slices.ContainsFunc(replaced,
+			func(n *edit.Node) bool { return n.Has(edit.Name, set.Target.Word) }) {
 			site.Spans = append(site.Spans, set.Span)
 		}
 	}

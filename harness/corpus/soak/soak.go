@@ -51,6 +51,7 @@ import (
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/corpus/reduce"
 	"github.com/goassay/assay/harness/corpus/script"
+	"github.com/goassay/assay/harness/corpus/split"
 )
 
 // Pool is the source of cases.
@@ -237,13 +238,11 @@ func (p *Pool) further(c *Case, o Options, n uint64, stats *Stats) error {
 		for range 1 + d.IntN(6) {
 			c.Output = d.mutate(c.Output, scraps)
 		}
-		parser.Reset()
-		for at := 0; at < len(c.Output); {
-			end := min(len(c.Output), at+1+d.IntN(32))
-			parser.Write([]byte(c.Output[at:end]))
-			at = end
+		var cuts []int
+		for at := 1 + d.IntN(32); at < len(c.Output); at += 1 + d.IntN(32) {
+			cuts = append(cuts, at)
 		}
-		parser.Close(c.Reason)
+		split.Feed(parser, c.Output, cuts, c.Reason)
 		stats.Further++
 		if err := Calls(parser); err != nil {
 			return err

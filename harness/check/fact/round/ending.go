@@ -18,16 +18,16 @@ type Framing struct {
 	Like   chattemplate.Input // the other conversation
 }
 
-// framed is own text of a template in a prompt.
-type framed struct {
-	gap
-	in chattemplate.Input
+// stand is where own text of a template stands: what is before it and after it, in words.
+type stand struct {
+	before, after string
+	asked, tools  bool // an answer is asked for; the request has tools
 }
 
 // Framings returns the differences, one at most for each end of a conversation.
 func Framings(t *chattemplate.Template) []Framing {
 	var all []Framing
-	first, known := map[string]framed{}, map[string]bool{}
+	first, known := map[stand]Framing{}, map[[2]string]bool{}
 	for _, e := range sent.Endings() {
 		for _, generate := range []bool{true, false} {
 			in, prompt, err := view.Taken(e.Request,
@@ -44,26 +44,19 @@ func Framings(t *chattemplate.Template) []Framing {
 				if !ok {
 					continue
 				}
-				f := Framing{Before: probe.Article(e.Kinds[i].String())}
-				f.In = "the end of the prompt"
+				at := stand{probe.Article(e.Kinds[i].String()), "the end of the prompt", generate,
+					len(in.Tools) > 0}
 				if i+1 < len(e.Texts) {
-					f.In = probe.Article(e.Kinds[i+1].String())
+					at.after = probe.Article(e.Kinds[i+1].String())
 				}
-				key := f.Before + f.In
-				if generate {
-					key += ", where an answer is asked for"
-				}
-				if len(in.Tools) > 0 {
-					key += ", with tools"
-				}
-				one, found := first[key]
-				if !found {
-					first[key] = framed{g, in}
-				} else if same := f.Before + f.In; !known[same] &&
-					digits.ReplaceAllString(one.text, "0") != digits.ReplaceAllString(g.text, "0") {
+				f := Framing{Difference{Second: g.text, Off: g.at, In: at.after, Input: in},
+					at.before, in}
+				if one, found := first[at]; !found {
+					first[at] = f
+				} else if same := [2]string{at.before, at.after}; !known[same] &&
+					digits.ReplaceAllString(one.Second, "0") != digits.ReplaceAllString(g.text, "0") {
 					known[same] = true
-					f.First, f.Second, f.Off = one.text, g.text, g.at
-					f.Input, f.Like = in, one.in
+					f.First, f.Like = one.Second, one.Input
 					all = append(all, f)
 				}
 			}

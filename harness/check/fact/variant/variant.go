@@ -260,10 +260,10 @@ func (j *judge) takes(v *view.Server, s sent.Spelling, plain result) bool {
 			printed.MatchString(other.text) {
 			return false
 		}
-		for _, text := range texts(s.Unlike) {
-			if s.Relation == sent.Alike && !strings.Contains(other.text, text) {
-				return false
-			}
+		if s.Relation == sent.Alike && slices.ContainsFunc(texts(s.Unlike), func(text string) bool {
+			return !strings.Contains(other.text, text)
+		}) {
+			return false
 		}
 	}
 	if s.Relation == sent.Shown {
