@@ -29,8 +29,8 @@ func checkArgumentForms(s *probe.Subject, find probe.Finder) {
 	// A refusal in the template's own words is a constraint that it documents.
 	if asString != nil && asObject == nil && !probe.Worded(asString) {
 		find(probe.Nowhere.Shown(text.In), "a tool call whose arguments come as a JSON string, "+
-			"as OpenAI's API sends them, ends in an error: %w\nwho: %s (%s parse them first)", asString,
-			view.Names(others), view.Names(parse))
+			"as OpenAI's API sends them, ends in an error: %w\nwho: %s (%s parse them first)",
+			asString, view.Names(others), view.Names(parse))
 	}
 	if asObject != nil && asString == nil && !probe.Worded(asObject) {
 		probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(object.In), "a tool call whose "+

@@ -43,8 +43,8 @@ func checkResultNamed(s *probe.Subject, find probe.Finder) {
 		case !called || strings.Contains(after, "callid001"): // it tells which call it is of
 		case strings.HasPrefix(named.Text[at:], "get_weather"):
 			probe.Weigh(find, rule.Warning)(without.At(at), "a tool message without a name, as "+
-				"OpenAI's API sends it, is written without the name of its call\n%s", report.Sides("named", named.Text, "without",
-				without.Text))
+				"OpenAI's API sends it, is written without the name of its call\n%s",
+				report.Sides("named", named.Text, "without", without.Text))
 		}
 		return
 	}

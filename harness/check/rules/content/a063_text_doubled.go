@@ -45,7 +45,8 @@ func checkDoubled(s *probe.Subject, find probe.Finder) {
 			// once in prose and once as JSON, say
 			find = probe.NoteIf(len(t.Codecs(l.Path)) > 1, find)
 			once := func(p string) bool { return strings.Count(p, l.Text) == 1 }
-			find(t.Cause(t.At(at), once).Needing(), "%s is written %d times in the prompt", what, strings.Count(t.Text, l.Text))
+			find(t.Cause(t.At(at), once).Needing(), "%s is written %d times in the prompt", what,
+				strings.Count(t.Text, l.Text))
 			return
 		}
 	}

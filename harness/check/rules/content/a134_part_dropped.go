@@ -252,7 +252,8 @@ func (m marks) everywhere(find probe.Finder, kind, mark string) {
 			return
 		case strings.Index(text, one) < before && strings.LastIndex(text, one) > before:
 			// a model that takes all parts before all text has them there together
-			find(prompt.Of(c.in), "of "+c.what+" one stands before what is said earlier: %q", kind, one)
+			find(prompt.Of(c.in), "of "+c.what+" one stands before what is said earlier: %q", kind,
+				one)
 			return
 		}
 	}

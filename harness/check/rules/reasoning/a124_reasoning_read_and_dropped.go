@@ -145,10 +145,13 @@ func checkReasoningFields(s *probe.Subject, find probe.Finder) {
 			return
 		}
 	}
+	if !written["reasoning"] || written["reasoning_content"] {
+		return
+	}
 	for _, in := range usual {
 		if who := view.Hurt(s.Template.ChatTemplate(), in, func(prompt string, err error) bool {
 			return err == nil && !strings.Contains(prompt, "REASONNEEDLE")
-		}); who != "" && written["reasoning"] && !written["reasoning_content"] {
+		}); who != "" {
 			find(first["reasoning"].Shown(in), "reasoning is written where it comes as reasoning, "+
 				"and lost where it comes as reasoning_content%s", who)
 			return

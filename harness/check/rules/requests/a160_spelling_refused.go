@@ -29,7 +29,7 @@ func checkSpellingRefused(s *probe.Subject, find probe.Finder) {
 		return f.Kind == variant.Refused && says(f)
 	}) {
 		f, find := c.faults[0], find
-		if strings.Contains(f.In.Name, `"tool_calls"`) { // it calls nothing, and is refused for calls
+		if strings.Contains(f.In.Name, `"tool_calls"`) { // it calls nothing
 			find = probe.Weigh(find, rule.Error)
 		}
 		find(c.at, "a request with %s is refused in %s: %w\n%s%s",

@@ -74,7 +74,8 @@ func asked(s *probe.Subject, f variant.Fault) string {
 			if n.Is(edit.Test, "defined") && n.X.Is(edit.Member, "tool_calls") ||
 				n.Is(edit.Compare, "in") && n.X.Is(edit.Text, "tool_calls") {
 				return fmt.Sprintf("\nthe cause: `%s` in line %d holds for null and for [], which "+
-					"`message.tool_calls` alone does not", n.Source, probe.PlaceAt(s.Source, n.Off).Line)
+					"`message.tool_calls` alone does not", n.Source,
+					probe.PlaceAt(s.Source, n.Off).Line)
 			}
 		}
 	}

@@ -21,7 +21,8 @@ var RoundsDiffer = &probe.Rule{
 			"their opening marker, or user messages their header.",
 		Fix: "Set the state back where a round ends, or decide by the messages next to it.",
 	},
-	Find: checkRoundsDiffer,
+	Supersedes: []string{"A209"}, // a flag that is not set back shows in both
+	Find:       checkRoundsDiffer,
 }
 
 func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {

@@ -21,14 +21,10 @@ var EndDependsOnHistory = &probe.Rule{
 		Fix: "Set the flag back in every branch that ends what it stands for, or look at the " +
 			"message before.",
 	},
-	Requires: []string{"A163"},
-	Find:     findEndDependsOnHistory,
+	Find: findEndDependsOnHistory,
 }
 
 func findEndDependsOnHistory(s *probe.Subject, find probe.Finder) {
-	if s.Fires("A163") {
-		return // a flag that is not set back shows there, too
-	}
 	const most = 48 // bytes tell the two apart
 	for _, f := range round.Framings(s.Template.ChatTemplate()) {
 		prompt, err := s.Render(f.Input)

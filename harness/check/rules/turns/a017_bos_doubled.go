@@ -24,8 +24,7 @@ var BOSDoubled = &probe.Rule{
 func checkBOS(s *probe.Subject, find probe.Finder) {
 	prompt, err := s.Fitted(sample.Talk(sample.User), false, true)
 	bos := s.Template.ChatTemplate().BOS
-	if probe.Judged(find, err) && bos != "" &&
-		strings.HasPrefix(prompt.Text, bos+bos) {
+	if probe.Judged(find, err) && bos != "" && strings.HasPrefix(prompt.Text, bos+bos) {
 		find(prompt.At(len(bos)).Beside("the first is written", prompt.At(0)),
 			"the prompt begins with the start token twice: %q", bos+bos)
 	}

@@ -137,8 +137,8 @@ func findUnopened(s *probe.Subject, find probe.Finder) bool {
 		if own := f.Headers[g.After]; own != "" {
 			place = small.Instead(at+len(f.Closer), own, place)
 		}
-		find(place.Needing(), "after %s, %s follows without a header\n%s", probe.Article(kind.String()),
-			boundary.Followers(unopened.Gaps[kind]), header)
+		find(place.Needing(), "after %s, %s follows without a header\n%s",
+			probe.Article(kind.String()), boundary.Followers(unopened.Gaps[kind]), header)
 	}
 	return len(strayed.Kinds)+len(unopened.Kinds) > 0
 }
