@@ -394,6 +394,10 @@ func TestTests(t *testing.T) {
 // TestGlobals covers the functions of the environment.
 func TestGlobals(t *testing.T) {
 	checkBuiltins(t, Options{}, []builtinCase{
+		{"dict.from_keys([(1, 2)])", "{1: 2}"},
+		{"dict['x'](a=1).a ~ dict.x ~ dict[1] ~ dict['keys'] ~ dict.x.fromkeys([1])",
+			"1dict['x']dict[1]dict['keys']{1: None}"},
+		{"dict.x.y is defined or range.x is defined or dict.x is mapping", "False"},
 		{"range(3)|list ~ range(1, 4)|list ~ range(5, 0, -2)|list ~ range(0)|list ~ dict(a=1, b='x') ~ dict({'a': 1}, b=2) ~ dict([('k', 'v')]) ~ dict.fromkeys('ab')", "[0, 1, 2][1, 2, 3][5, 3, 1][]{'a': 1, 'b': 'x'}{'a': 1, 'b': 2}{'k': 'v'}{'a': None, 'b': None}"},
 		{"{% set c = cycler('a', 'b') %}{{ c.next() ~ c.next() ~ c.next() ~ c.current }}{% set _ = c.reset() %}{{ c.next() }}", "ababa"},
 		{"{% set j = joiner('|') %}{{ j() ~ j() ~ j() }}{% set k = joiner() %}{{ k() ~ k() }}", "||, "},

@@ -25,15 +25,23 @@ func getattr(e *eval, v Value, a *attr) Value {
 	if out, ok := attribute(e, v, a.name, e.method(v, a.name, a.methods[v.kind])); ok {
 		return out
 	}
-	if v.kind == Dict {
+	switch v.kind {
+	case Dict:
 		if item, ok := v.dict().getString(a.name); ok {
 			e.traceRead(item)
 			return item
 		}
 		e.traceMissing(v, a.name)
-	}
-	if v.kind == Undefined && e.dialect == nil {
-		panic(undefinedError(v))
+	case Function:
+		if a.methods[Dict] == nil {
+			if item, ok := subscript(e, v, stringValue(a.name)); ok {
+				return item
+			}
+		}
+	case Undefined:
+		if e.dialect == nil {
+			panic(undefinedError(v))
+		}
 	}
 	return undefinedAttr(v, a.name)
 }
@@ -202,6 +210,12 @@ func subscript(e *eval, v, key Value) (Value, bool) {
 	case Range:
 		if i, ok := index(key, int(v.rng().len())); ok {
 			return v.rng().at(int64(i)), true
+		}
+	case Function:
+		// Python's dict takes any item for the type of its keys (PEP 585), so that the sandbox
+		// reads dict.from_keys(pairs) as dict['from_keys'](pairs), which is dict(pairs).
+		if f := v.function(); e.dialect == nil && f == globals["dict"].function() {
+			return functionValue(&function{builtin: f.builtin, recv: key}), true
 		}
 	}
 	return Value{}, false

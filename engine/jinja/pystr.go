@@ -128,7 +128,7 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) {
 	case Generator:
 		b.buf = append(b.buf, "<generator object "+v.generator().name+address...)
 	case Function:
-		b.buf = append(b.buf, v.function().describe()...)
+		b.buf = append(b.buf, v.function().describe(e)...)
 	case Object:
 		b.buf = append(b.buf, v.object().repr()...)
 	}
@@ -141,8 +141,10 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) {
 const address = " at 0x7f0000000000>"
 
 // describe is the text of a function.
-func (f *function) describe() string {
+func (f *function) describe(e *eval) string {
 	switch {
+	case f.attrs != nil && !f.recv.isMissing():
+		return f.name + "[" + reprText(e, f.recv) + "]"
 	case f.attrs != nil:
 		return "<class '" + f.name + "'>"
 	case f.recv.isMissing():

@@ -720,8 +720,7 @@ func (p *prover) called(x *syntax.Call, e *env) val {
 		v := p.eval(f.X, e)
 		from := v.from | p.args(x.Args, e)
 		if syntax.IsName(f.X, "dict") && !p.assigned["dict"] && !flow.IsAttribute(f.Name) {
-			e.dead = true // the type has no such method
-			return val{}
+			return val{kinds: flow.Functions["dict"].Result, from: from | fromOther}
 		}
 		if flow.Methods[f.Name].Changes {
 			if v.kinds&(flow.Lists|flow.Dicts) != 0 && !v.own && !p.taints {
