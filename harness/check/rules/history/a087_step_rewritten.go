@@ -25,7 +25,8 @@ var StepRewritten = &probe.Rule{
 }
 
 // checkSteps renders a loop of calls step by step. Each prompt, and each with the answer to it, is
-// the beginning of the next one.
+// the beginning of the next one. No server is sent a request that ends in calls: where such a render
+// does not begin with the prompt that the calls answer, and the next one does, it says nothing.
 func checkSteps(s *probe.Subject, find probe.Finder) {
 	thinking := sample.CallTurn.With("reasoning_content", ordered.Str("REASONNEEDLE"))
 	call2 := sample.CallTurnOf(sample.LaterCall).With("reasoning_content",
@@ -36,20 +37,23 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		generate bool
 	}
 	steps := []step{
+		{"the user message", sample.Talk(sample.User), true},
 		{"a tool call", sample.Talk(sample.User, thinking), false},
 		{"the tool message", sample.Talk(sample.User, thinking, sample.Result), true},
 		{"a second tool call", sample.Talk(sample.User, thinking, sample.Result, call2), false},
 		{"the second tool message", sample.Talk(sample.User, thinking, sample.Result, call2,
 			sample.LaterResult), true},
 	}
-	var before *probe.Rendering
-	for i, st := range steps {
+	var prompt, before *probe.Rendering // the last that was sent, and that with its answer
+	for _, st := range steps {
 		r := chat.Request{Messages: st.messages, NoGeneration: !st.generate, Tools: sample.Tools()}
 		p, err := s.Ask(r)
 		if !probe.Judged(find, err) {
 			return
 		}
-		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.Text, before.Text) {
+		if before != nil && !strings.HasPrefix(p.Text, before.Text) &&
+			(strings.HasPrefix(before.Text, prompt.Text) ||
+				!strings.HasPrefix(p.Text, prompt.Text)) {
 			at := report.Parting(before.Text, p.Text)
 			if last := lastNeedle(before.Text); at < last {
 				r := s.Template.Analysis().Format.Reasoning
@@ -65,7 +69,7 @@ func checkSteps(s *probe.Subject, find probe.Finder) {
 		if !st.generate {
 			before = &p
 		} else {
-			before = nil
+			prompt, before = &p, nil
 		}
 	}
 }
