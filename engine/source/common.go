@@ -1,6 +1,9 @@
 package source
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // CommonPrefix returns the longest common prefix of texts that ends between characters.
 func CommonPrefix(texts ...string) string {
@@ -41,4 +44,15 @@ func CommonSuffix(texts ...string) string {
 		p = p[1:]
 	}
 	return p
+}
+
+// Between returns the stretch of a text after the first place of one text and before the next place
+// of another one; "" is the end. It is false where the text lacks one of the two.
+func Between(text, after, before string) (string, bool) {
+	_, rest, ok := strings.Cut(text, after)
+	if before == "" || !ok {
+		return rest, ok
+	}
+	part, _, ok := strings.Cut(rest, before)
+	return part, ok
 }

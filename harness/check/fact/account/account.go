@@ -283,7 +283,7 @@ type Indent struct {
 	Off int
 }
 
-var indented = regexp.MustCompile(`[\n>\]](?: {2,}|\t+)[^\s\x00]`)
+var indented = regexp.MustCompile(`[\n>\]\x00](?: {2,}|\t+)[^\s\x00]`)
 
 // Indented returns the first one, in conversations without tools and documents.
 func Indented(all []Entry) (Indent, bool) {

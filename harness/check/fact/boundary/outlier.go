@@ -114,11 +114,13 @@ func (j Join) before() string {
 }
 
 // varies reports whether the kinds of the messages before and after tell where a line feed parts
-// the two, and no natural condition does.
+// the two, or they are items of one list, and no natural condition tells it.
 func (p *pair) varies() bool {
-	return p.fed > 0 && p.bare > 0 && p.with.Right.Sort != Finish && p.tells(func(j Join) string {
-		return j.after.String() + "," + j.Right.Kind.String()
-	}) && !slices.ContainsFunc(natural, p.tells)
+	listed := p.with.Left.closes(p.with.Right) && p.with.Left.Kind == p.with.Right.Kind
+	return p.fed > 0 && p.bare > 0 && p.with.Right.Sort != Finish && (listed ||
+		p.tells(func(j Join) string {
+			return j.after.String() + "," + j.Right.Kind.String()
+		})) && !slices.ContainsFunc(natural, p.tells)
 }
 
 // tells reports whether a condition tells where a line feed is.

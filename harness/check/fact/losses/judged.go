@@ -42,12 +42,13 @@ var Judged = probe.NewFact(func(s *probe.Subject) bool {
 	}
 	header := strings.TrimSpace(source.CommonSuffix(after, end))
 	parts := append(strings.Split(header, "\n"), header)
+	tight := strings.NewReplacer(" ", "", "\n", "").Replace
 	for _, m := range markup.In(header) {
 		parts = append(parts, header[m.At:m.To])
 	}
 	return header != "" && len(strings.Fields(before)) >= sentences &&
 		!slices.ContainsFunc(parts, func(part string) bool {
-			return strings.TrimSpace(part) != "" && strings.Contains(gap, part) &&
+			return strings.TrimSpace(part) != "" && strings.Contains(tight(gap), tight(part)) &&
 				(part == header || !strings.Contains(before, part))
 		})
 })

@@ -174,10 +174,10 @@ func endsOf(t *chattemplate.Template) (e ends, ok bool) {
 	}
 	var found [4]bool
 	e.in, e.result = in, result
-	e.afterQuestion, found[0] = between(question, asked.Asked, "")
-	e.afterResult, found[1] = between(result, asked.Told, "")
-	e.turn, found[2] = between(history, asked.Asked, asked.Answer)
-	e.answer, found[3] = between(history, asked.Told, asked.Later)
+	e.afterQuestion, found[0] = source.Between(question, asked.Asked, "")
+	e.afterResult, found[1] = source.Between(result, asked.Told, "")
+	e.turn, found[2] = source.Between(history, asked.Asked, asked.Answer)
+	e.answer, found[3] = source.Between(history, asked.Told, asked.Later)
 	return e, found == [4]bool{true, true, true, true}
 }
 
@@ -204,16 +204,6 @@ func Overprompted(t *chattemplate.Template) (Missing, bool) {
 	more = strings.TrimSuffix(more, begun)
 	return Missing{Header: more, Input: e.in, Off: len(e.result) - len(begun)}, ok && longer &&
 		alike && !strings.HasSuffix(begun, more) && strings.ContainsFunc(more, unicode.IsLetter)
-}
-
-// between returns the text of a prompt after one text and before another one; "" is the end.
-func between(prompt, after, before string) (string, bool) {
-	_, rest, ok := strings.Cut(prompt, after)
-	if before == "" || !ok {
-		return rest, ok
-	}
-	text, _, ok := strings.Cut(rest, before)
-	return text, ok
 }
 
 // Escape is an escape that a template writes in place of the character, such as a backslash and an

@@ -3,8 +3,10 @@ package content
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/markup"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -90,6 +92,14 @@ func checkLaterSystem(s *probe.Subject, find probe.Finder) {
 	first, as, _ := roleBefore(t, "SYSTEMNEEDLE") // a preamble may stand before it
 	later, is, ok2 := roleBefore(t, "LATERNEEDLE")
 	asked, user, ok3 := roleBefore(t, "SECONDNEEDLE")
+	model, ok4 := source.Between(t.Text, "USERNEEDLE", "ANSWERNEEDLE")
+	told, ok5 := source.Between(t.Text, "ANSWERNEEDLE", "LATERNEEDLE")
+	if next, ok := source.Between(t.Text, "LATERNEEDLE", "SECONDNEEDLE"); ok && ok4 && ok5 &&
+		told == model && told != next && strings.ContainsFunc(told, unicode.IsLetter) {
+		find(t.Near("LATERNEEDLE"), "a system message after an assistant message is written "+
+			"under the header of an assistant message\nthe model sees: %s", t.Quote("LATERNEEDLE"))
+		return
+	}
 	if ok2 && ok3 && later == asked && is == user && (first != later && first != "" && is == "" ||
 		first == later && as != is && is != "" && word.MatchString(as)) {
 		find(t.Near("LATERNEEDLE"), "a system message after an assistant message is written "+
