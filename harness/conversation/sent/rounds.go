@@ -236,16 +236,20 @@ type Request struct {
 	Request ordered.Value
 }
 
-// Requests returns the plain requests of this package, those with lists of like items, and one
-// whose call has an argument with members and items.
+// Requests returns the plain requests of this package, those with lists of like items, one whose
+// tool is described as briefly as the protocol permits, and one whose call has an argument with
+// members and items.
 func Requests() []Request {
 	all := lists.Map(Plain(), func(s Spelling) Request { return Request{s.Name, s.Plain} })
 	for _, r := range Repeated() {
 		all = append(all, Request{r.Name, r.Request})
 	}
-	return append(all, Request{"a tool call with an object, a list and a boolean",
-		put(ordered.MustParse(bases["calls"].request), []string{"messages", "1", "tool_calls", "0",
-			"function", "arguments"}, `{"place": {"lake": "Windermere", "depth": 64,
+	return append(all, Request{"a tool whose parameters have no description",
+		ordered.MustParse(bases["question"].request).With("tools",
+			ordered.ArrayOf(ordered.MustParse(toolBrief)))},
+		Request{"a tool call with an object, a list and a boolean",
+			put(ordered.MustParse(bases["calls"].request), []string{"messages", "1", "tool_calls",
+				"0", "function", "arguments"}, `{"place": {"lake": "Windermere", "depth": 64,
 			"open": true, "shores": ["Bowness", "Ambleside"], "piers": [17, 29]}, "hours": 12,
 			"days": [3, 8], "names": ["dawn", "dusk"]}`)})
 }

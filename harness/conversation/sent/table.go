@@ -1,6 +1,7 @@
 package sent
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/goassay/assay/engine/ordered"
@@ -88,6 +89,14 @@ const (
 		"properties": {"harbour": {"type": "string", "description": "Where the boat leaves."}},
 		"required": ["harbour"]}}}`
 )
+
+// toolBrief is a tool whose parameters have types alone.
+const toolBrief = `{"type": "function", "function": {"name": "find_forecast",
+	"description": "Looks a forecast up.", "parameters": {"type": "object", "properties": {
+		"place": {"type": "object", "properties": {"lake": {"type": "string"}}},
+		"days": {"type": "array", "items": {"type": "integer"}},
+		"unit": {"type": "string", "enum": ["miles", "knots"]},
+		"hours": {"type": "integer"}}}}}`
 
 // The documents of the spellings. Templates read their text under one of two names.
 const (
@@ -315,6 +324,8 @@ var table = []spelled{
 			{"role": "user", "content": "And in which museum does it hang?"}]`}}},
 
 	// parts of a tool's description that a prompt must show
+	keyword("type"),
+	keyword("description"),
 	{name: "the list of required parameters", by: "every client", base: "call", relation: Shown,
 		sent:  []edit{{"tools[0].function.parameters.required", `["hours"]`}},
 		shows: described},
@@ -326,6 +337,16 @@ var table = []spelled{
 		`"integer"`),
 	nested("the values that a member of an object can have", "properties.hours.enum", "[6, 12]",
 		`["miles", "knots"]`),
+}
+
+// keyword is a parameter whose name is a word of JSON Schema.
+func keyword(name string) spelled {
+	const properties = "tools[0].function.parameters.properties."
+	value := `{"type": "string", "description": "Of which sort."}`
+	return spelled{name: fmt.Sprintf("a parameter that is named %q", name),
+		by: "tools of trackers, calendars and shops", base: "call", relation: Shown,
+		sent: []edit{{properties + name, value}}, unlike: []edit{{properties + "sort", value}},
+		shows: described}
 }
 
 // described describes a parameter of the forecast.

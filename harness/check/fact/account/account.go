@@ -306,6 +306,31 @@ func Indented(all []Entry) (Indent, bool) {
 	return Indent{}, false
 }
 
+// unparted matches a comma that follows the bracket before it, and a key that no comma parts from
+// the object before it.
+var unparted = regexp.MustCompile(`[{\[],|\}[A-Za-z_]+:`)
+
+// Unparted returns where in the tools of a request, as the template describes them, a comma is
+// missing or has nothing before it.
+func (e Entry) Unparted() (off int, ok bool) {
+	from, to := -1, 0
+	for _, r := range e.Runs {
+		if strings.HasPrefix(r.Path, "tools[") {
+			if to = r.From + r.Len; from < 0 {
+				from = r.From
+			}
+		}
+	}
+	if from < 0 {
+		return 0, false
+	}
+	at := unparted.FindStringIndex(e.own()[from:to])
+	if at == nil {
+		return 0, false
+	}
+	return from + at[0] + 1, true
+}
+
 // isWord reports whether a rune can stand inside a word.
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 

@@ -5,18 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/harness/check/fact/account"
 	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/report"
 )
 
-// ValueMissing is the rule A130: the template writes a key of JSON and no value.
+// ValueMissing is the rule A130: the template writes a key of JSON and no value, or the members of
+// a tool's description without the commas between them.
 var ValueMissing = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A130", Name: "value-missing", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "The template writes a JSON key without a value.",
-		Damage: "The model reads text that no JSON parser takes, and writes the same.",
-		Fix:    "Write the value with `tojson`, and null or an empty string where there is none.",
+		Short: "The template writes a JSON key without a value, or the members of a tool's " +
+			"description without the commas between them.",
+		Damage: "The model reads text that no parser takes, and writes the same.",
+		Fix: "Write the value with `tojson`, and null or an empty string where there is none; " +
+			"write a comma before each member but the first that is there.",
 	},
 	Requires: []string{"A152"},
 	Find:     checkValues,
@@ -30,6 +35,14 @@ var indented = regexp.MustCompile(`"[a-z_]+": "(\n| {2})[ \n]*\x00`)
 var noValue = []string{`": }`, `": ,`, `":}`, `":,`, `": ]`}
 
 func checkValues(s *probe.Subject, find probe.Finder) {
+	for _, e := range account.Entries.Of(s) {
+		if at, ok := e.Unparted(); ok {
+			find(e.At(at), "with %s, a comma is missing or stands behind nothing in the "+
+				"description of the tool\nthe model sees: %s", e.Name,
+				report.Quote(e.Seen.String, at))
+			break
+		}
+	}
 	for t := range prompts.Rendered(s) {
 		own := t.Own()
 		if at := indented.FindStringIndex(own); at != nil {
