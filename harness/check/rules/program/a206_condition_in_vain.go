@@ -9,22 +9,26 @@ import (
 )
 
 // ConditionInVain is the rule A206: a condition decides nothing, since both of its branches are the
-// same, or a condition before it in the same row has asked the same.
+// same, a condition before it in the same row has asked the same, or the template itself has given
+// a value to the variable that it looks for.
 var ConditionInVain = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A206", Name: "condition-in-vain", Severity: rule.Warning, Harm: rule.Changed,
-		Short: "A condition decides nothing: it asks what sort of value there is and both of its " +
-			"branches are the same, or a condition before it in the same row has asked the same.",
+		Short: "A condition decides nothing: both of its branches are the same, a condition " +
+			"before it in the same row has asked the same, or it asks whether a variable is " +
+			"there that has a default.",
 		Damage: "The form of the value that needs another spelling gets the wrong one, or is " +
 			"lost: arguments are encoded twice, a list is printed as Python, a second name of a " +
 			"field is never read.",
-		Fix: "Write in each branch what its form of the value needs; ask for the other field.",
+		Fix: "Write in each branch what its form of the value needs; ask for the other field, or " +
+			"for the value of the variable and not whether it is there.",
 	},
 	Static: true,
 	Find:   checkInVain,
 }
 
 func checkInVain(s *probe.Subject, find probe.Finder) {
+	checkDefaulted(s, find)
 	for n := range s.Source.Parts().All() {
 		if !n.Is(edit.If) || n.Test == nil {
 			continue
@@ -45,6 +49,46 @@ func checkInVain(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
+}
+
+// checkDefaulted looks for conditions that ask whether the request has a variable to which the
+// template has given a value before: none, which counts as there, or one that leaves a branch out.
+func checkDefaulted(s *probe.Subject, find probe.Finder) {
+	given := map[string]*edit.Node{} // by the variable: its value where the request has none
+	for n := range s.Source.Parts().All() {
+		name, there := asked(n.Test)
+		if value := given[name]; value != nil && n.Test.From > value.From &&
+			(n.Is(edit.Choice) || len(n.Elif) > 0 || len(n.Bodies) > 1 && len(n.Bodies[1]) > 0 ||
+				value.Source == "none") {
+			find(probe.Offset(n.Test.From), "this condition does not tell whether a request has "+
+				"%s: %s gives it a value where there is none", name, line(s, value.From))
+			return
+		}
+		if n.Up == nil && n.Is(edit.If) && name != "" && !there {
+			for _, set := range n.Bodies[0] {
+				if set.Is(edit.Set) && set.Target.Is(edit.Name, name) {
+					given[name] = set.X
+				}
+			}
+		} else if n.Up == nil && n.Is(edit.Set) && n.X.Is(edit.Choice) {
+			if name, there := asked(n.X.Test); there && n.Target.Is(edit.Name, name) {
+				given[name] = n.X.Y
+			}
+		}
+	}
+}
+
+// asked is the variable of which a condition asks nothing but whether it is there, or is not; ""
+// where it asks otherwise.
+func asked(test *edit.Node) (name string, there bool) {
+	there = true
+	for ; test.Is(edit.Unary, "not"); test = test.X {
+		there = !there
+	}
+	if test.Is(edit.Test, "defined", "undefined") && test.X.Is(edit.Name) {
+		return test.X.Word, there == (test.Word == "defined")
+	}
+	return "", false
 }
 
 // asksForm reports whether a condition asks what sort of value there is. One that asks where a
