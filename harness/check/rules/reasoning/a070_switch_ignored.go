@@ -11,13 +11,14 @@ import (
 )
 
 // SwitchIgnored is the rule A070: the template asks for the switch of thinking, and no prompt
-// depends on its value.
+// depends on its value, or none with tools.
 var SwitchIgnored = &probe.Rule{
 	Rule: rule.Rule{
 		ID: "A070", Name: "switch-ignored", Severity: rule.Warning, Harm: rule.Lost,
-		Short:  "The template reads the switch for thinking, and its value changes no prompt.",
+		Short: "The template reads the switch for thinking, and its value changes no prompt, or " +
+			"none with tools.",
 		Damage: "A client switches thinking off and nothing happens.",
-		Fix:    "Use the value, or do not read the variable.",
+		Fix:    "Use the value, with tools as well, or do not read the variable.",
 	},
 	Find: checkIgnored,
 }
@@ -38,6 +39,38 @@ func checkIgnored(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	checkTogether(s, find)
+	checkBesideTools(s, find)
+}
+
+// checkBesideTools looks for a switch that has an effect without tools, and none with them.
+func checkBesideTools(s *probe.Subject, find probe.Finder) {
+	bare, err1 := s.Fitted(sample.Talk(sample.User), false, true)
+	tools, err2 := s.Fitted(sample.Talk(sample.User), true, true)
+	if err1 != nil || err2 != nil || bare.Text == tools.Text {
+		return
+	}
+	values := [][2]ordered.Member{{ordered.MemberOf("reasoning_effort", ordered.Str("low")),
+		ordered.MemberOf("reasoning_effort", ordered.Str("high"))}}
+	for _, name := range caps.ThinkingNames {
+		values = append(values, [2]ordered.Member{ordered.MemberOf(name, ordered.Boolean(false)),
+			ordered.MemberOf(name, ordered.Boolean(true))})
+	}
+	for _, v := range values {
+		var texts [4]string
+		failed := false
+		for i, of := range []probe.Rendering{bare, bare, tools, tools} {
+			p, err := s.With(of, v[i%2])
+			texts[i], failed = p.Text, failed || err != nil
+		}
+		if !failed && texts[0] != texts[1] && texts[2] == texts[3] {
+			bare.In.Kwargs = append(bare.In.Kwargs, v[0])
+			seen, _ := s.Template.ChatTemplate().Observe(bare.In)
+			r, _ := seen.Trace.Reading(v[0].Key)
+			find(probe.Offset(r.First).Shown(tools.In), "with tools, %s has no effect, which it "+
+				"has without them\nharm: a client that sets it for an agent is not told that it "+
+				"is ignored", v[0].Key)
+		}
+	}
 }
 
 // checkTogether renders all conversations that have the switch with the other value.
