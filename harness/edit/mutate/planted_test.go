@@ -14,7 +14,7 @@ import (
 // not, and how many must fail the gate that has the original for its base. None of the harmless
 // edits may do either.
 const (
-	plantedBar = 0.71
+	plantedBar = 0.74
 	gateBar    = 0.94
 )
 
