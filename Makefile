@@ -228,6 +228,10 @@ unreached: hub ## list the branches of the Hub's templates that no conversation 
 libassay: deps ## build the C library, test it from C, C++ and under sanitizers: VECTORS=FILES
 	@GO="$(GO)" ci/library/test.sh $(VECTORS)
 
+.PHONY: libraries
+libraries: ## build the C library for the platforms of a release by zig, judge each, run it in emulators: PLATFORMS=host
+	@GO="$(GO)" ci/library/platforms.sh $(PLATFORMS)
+
 .PHONY: wheel
 wheel: ## build the Python wheel of this machine alone, into out/wheel
 	$(GO) run ./ci/package -version $(VERSION) -out out/wheel -platforms host -wheel

@@ -56,6 +56,8 @@ done
 export PYTHONPATH=$PWD/ci/package/python ASSAY=$out/assay ASSAY_LIBRARY=$out/libassay.so
 python3 ci/library/vectors.py "$out/deltas.jsonl" 40 || die "Python reads something else"
 python3 ci/library/cost.py corpus/hermes/template.jinja
+link start "$cc" -std=gnu11 "$source/testdata/start.c"
+python3 ci/library/start.py "$out/start" "$out/libassay.so" corpus/hermes/template.jinja
 
 for sanitizers in address,undefined thread; do
   if ! echo 'int main(void) { return 0; }' | "$cc" -fsanitize=$sanitizers -x c -o "$out/probe" - 2>/dev/null || ! "$out/probe"; then

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,12 +25,30 @@ type file struct {
 // a commit give the same bytes.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// archive writes the archive of a platform, in a form that tar and Windows' Explorer open, all in
-// one folder.
+// archive writes the archive of a platform.
 func (r *release) archive(b built) error {
-	folder := fmt.Sprintf("%s_%s_%s_%s", b.name, r.version, b.os, b.arch)
-	files := under(folder, append([]file{{b.binary(), b.text, 0o755}}, b.shared...))
-	if b.os == "windows" {
+	return r.pack(b.name, b.platform, append([]file{{b.binary(), b.text, 0o755}}, b.shared...))
+}
+
+// libraryArchive writes the archive of the C library and its header, where there is one.
+func (r *release) libraryArchive(b built) error {
+	if b.library == nil {
+		return nil
+	}
+	texts, err := r.files("", 0o644, "cmd/libassay/assay.h", "LICENSE", "NOTICE")
+	if err != nil {
+		return err
+	}
+	texts[0].name = "assay.h"
+	return r.pack("libassay", b.platform, append(texts, file{b.libassay(), b.library, 0o755}))
+}
+
+// pack writes an archive of files for a platform, in a form that tar and Windows' Explorer open,
+// all in one folder.
+func (r *release) pack(name string, p platform, files []file) error {
+	folder := fmt.Sprintf("%s_%s_%s_%s", name, r.version, p.os, p.arch)
+	files = under(folder, files)
+	if p.os == "windows" {
 		text, err := zipped(files)
 		if err != nil {
 			return err
@@ -71,7 +89,7 @@ func tarred(files []file) ([]byte, error) {
 		if f.mode&fs.ModeSticky != 0 {
 			h.Mode |= 0o1000
 		}
-		if path.Base(f.name)+"/" == f.name || f.name[len(f.name)-1] == '/' {
+		if strings.HasSuffix(f.name, "/") {
 			h.Typeflag = tar.TypeDir
 		}
 		if err := w.WriteHeader(h); err != nil {

@@ -30,20 +30,19 @@ type built struct {
 	path   string
 	text   []byte // of the binary
 	shared []file
-	// library is the engine as a C library; nil where this machine has no C compiler for the
-	// platform
+	// library is the engine as a C library; nil where there is no C compiler for the platform
 	library []byte
 }
 
 // built builds the command, and the C library for the usual edition.
-func (r *release) built(p platform, e edition) (built, error) {
-	path, err := r.build(p, e)
-	if err != nil {
-		return built{}, err
+func (r *release) built(p platform, e edition) (b built, err error) {
+	if b = (built{platform: p, edition: e}); e == usual {
+		if b, err = r.library(p, e); err != nil {
+			return b, err
+		}
 	}
-	b := built{platform: p, edition: e, path: path}
-	if b.text, err = os.ReadFile(path); err == nil && e == usual {
-		b.library, err = r.library(p)
+	if b.path, err = r.build(p, e); err == nil {
+		b.text, err = os.ReadFile(b.path)
 	}
 	return b, err
 }
@@ -115,24 +114,29 @@ func (r *release) goBuild(pkg string, env []string, args ...string) error {
 	return nil
 }
 
-// library builds the engine as a C library: for this machine's platform, where it has a C compiler.
-// It returns nil for any other.
-func (r *release) library(p platform) ([]byte, error) {
-	if p.os != runtime.GOOS || p.arch != runtime.GOARCH {
-		return nil, nil
+// library builds the engine as a C library, by the zig that ASSAY_ZIG names. Without it, this
+// machine's C compiler builds for this machine, and other platforms have none. zig has none of
+// macOS's libraries but the first; the folder macos has the names of two that Go links alongside
+// and that nothing here calls.
+func (r *release) library(p platform, e edition) (built, error) {
+	b := built{platform: p, edition: e}
+	compiler, zig := cmp.Or(os.Getenv("CC"), "cc"), os.Getenv("ASSAY_ZIG")
+	stubs, err := filepath.Abs(filepath.Join(r.root, "ci/package/macos"))
+	if zig != "" && err == nil {
+		compiler = fmt.Sprintf("'%s' cc -target %s '-L%s' '-F%[3]s'", zig, p.zig, stubs)
+	} else if _, err := exec.LookPath(compiler); err != nil ||
+		p.os != runtime.GOOS || p.arch != runtime.GOARCH {
+		fmt.Printf("package: %v gets no library: ASSAY_ZIG names no zig\n", p)
+		return b, nil
 	}
-	compiler := cmp.Or(os.Getenv("CC"), "cc")
-	if _, err := exec.LookPath(compiler); err != nil {
-		fmt.Printf("package: there is no %s, so the wheel has no library\n", compiler)
-		return nil, nil
-	}
+	defer os.Remove(filepath.Join(r.root, "-.o")) // zig's answer when go build asks for its version
 	path := filepath.Join(r.work, "library-"+p.os+"-"+p.arch, p.libassay())
-	env := []string{"CGO_ENABLED=1", "GOFLAGS=", "CC=" + compiler}
-	if err := r.goBuild("./cmd/libassay", env, "-tags=libassay", "-buildmode=c-shared",
-		"-ldflags", "-s -w", "-o", path); err != nil {
-		return nil, err
+	env := []string{"CGO_ENABLED=1", "GOFLAGS=", "CC=" + compiler, "GOOS=" + p.os, "GOARCH=" + p.arch}
+	if err = r.goBuild("./cmd/libassay", env, "-tags=libassay", "-buildmode=c-shared",
+		"-ldflags", "-s -w -buildid=", "-o", path); err == nil {
+		b.library, err = os.ReadFile(path)
 	}
-	return os.ReadFile(path)
+	return b, err
 }
 
 // shared returns the files that every archive has beside the binary: licence, notice, README, and

@@ -3,7 +3,7 @@
 //   - an archive for each platform, with completions and manual pages, and another one whose
 //     command reaches buckets;
 //   - a wheel for each platform, with the Python package of ci/package/python beside the binary,
-//     and the C library where the platform is this machine's;
+//     and the C library, which has an archive with its header of its own;
 //   - npm packages: one for each platform, and assay-chat, which takes the one that fits;
 //     assay-chat-wasm, the engine in WebAssembly with a module for browsers and servers;
 //   - a container image for Linux, as an OCI layout in one file, and another one with buckets;
@@ -42,17 +42,20 @@ type platform struct {
 	os, arch string // Go's
 	wheel    string // PEP 425's platform tag
 	npm      string // Node's process.platform and process.arch
+	zig      string // zig's target, with the oldest system that has what the C library needs
 }
 
 // platforms are those that are released. The binaries are static, so that they run on any Linux;
 // Go's oldest macOS is 12.
 var platforms = []platform{
-	{"linux", "amd64", "manylinux2014_x86_64.manylinux_2_17_x86_64.musllinux_1_1_x86_64", "linux-x64"},
-	{"linux", "arm64", "manylinux2014_aarch64.manylinux_2_17_aarch64.musllinux_1_1_aarch64", "linux-arm64"},
-	{"darwin", "amd64", "macosx_12_0_x86_64", "darwin-x64"},
-	{"darwin", "arm64", "macosx_12_0_arm64", "darwin-arm64"},
-	{"windows", "amd64", "win_amd64", "win32-x64"},
-	{"windows", "arm64", "win_arm64", "win32-arm64"},
+	{"linux", "amd64", "manylinux2014_x86_64.manylinux_2_17_x86_64.musllinux_1_1_x86_64", "linux-x64",
+		"x86_64-linux-gnu.2.17"},
+	{"linux", "arm64", "manylinux2014_aarch64.manylinux_2_17_aarch64.musllinux_1_1_aarch64",
+		"linux-arm64", "aarch64-linux-gnu.2.17"},
+	{"darwin", "amd64", "macosx_12_0_x86_64", "darwin-x64", "x86_64-macos.12.0"},
+	{"darwin", "arm64", "macosx_12_0_arm64", "darwin-arm64", "aarch64-macos.12.0"},
+	{"windows", "amd64", "win_amd64", "win32-x64", "x86_64-windows-gnu"},
+	{"windows", "arm64", "win_arm64", "win32-arm64", "aarch64-windows-gnu"},
 }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
@@ -100,6 +103,7 @@ func run(args []string) error {
 		"empty: one that is made for this and thrown away")
 	page := flags.Bool("page", false, "write nothing but the page that runs in a browser, unpacked")
 	wheel := flags.Bool("wheel", false, "write nothing but the Python wheels")
+	library := flags.Bool("library", false, "write nothing but the archives of the C library")
 	npm := flags.Bool("npm", false, "write nothing but the npm package of the engine in WebAssembly")
 	proxy := flags.Bool("module", false, "write nothing but the module, as a module proxy has it")
 	root := flags.String("root", ".", "`DIR` of the checkout")
@@ -142,7 +146,9 @@ func run(args []string) error {
 	case *npm:
 		return r.npmModule()
 	case *wheel:
-		return r.wheels(chosen)
+		return r.each(chosen, r.built, r.wheel)
+	case *library:
+		return r.each(chosen, r.library, r.libraryArchive)
 	}
 	if err := r.all(chosen); err != nil {
 		return err
@@ -157,7 +163,7 @@ func (r *release) all(chosen []platform) error {
 		return err
 	}
 	parts := map[edition][]func(built) error{
-		usual: {r.archive, r.wheel, r.npmBinary, r.components},
+		usual: {r.archive, r.libraryArchive, r.wheel, r.npmBinary, r.components},
 		cloud: {r.archive, r.components},
 	}
 	for _, e := range []edition{usual, cloud} {

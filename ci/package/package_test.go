@@ -34,10 +34,10 @@ func packed(t *testing.T) map[string][]byte {
 	var image []built
 	for _, p := range platforms {
 		b := built{platform: p, edition: usual, text: []byte("a binary"),
-			shared: []file{{"LICENSE", []byte("licence"), 0o644}}}
+			library: []byte("a library"), shared: []file{{"LICENSE", []byte("licence"), 0o644}}}
 		list := built{platform: p, edition: usual, path: self}
-		if err := errors.Join(r.archive(b), r.wheel(b), r.npmBinary(b),
-			r.components(list)); err != nil {
+		if err := errors.Join(r.archive(b), r.libraryArchive(b), r.wheel(b),
+			r.npmBinary(b), r.components(list)); err != nil {
 			t.Fatal(err)
 		}
 		b.edition, list.edition = cloud, cloud
@@ -77,12 +77,16 @@ func TestRelease(t *testing.T) {
 		case strings.HasSuffix(name, "_image.tar"):
 			checkImage(t, text)
 		case strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz"):
-			untarred(t, gunzipped(t, text))
+			content := untarred(t, gunzipped(t, text))
+			folder := strings.TrimSuffix(name, ".tar.gz")
+			if strings.HasPrefix(name, "libassay_") && len(content[folder+"/assay.h"]) == 0 {
+				t.Errorf("%s has no header", name)
+			}
 		}
 	}
-	// Six archives, wheels, npm packages and lists; six archives and lists for buckets; the
-	// launcher, the image, and the signature.
-	if len(files) != 6*4+6*2+2+3 {
+	// Six archives, wheels, npm packages and lists; six archives and lists for buckets; six archives
+	// of the library; the launcher, the image, and the signature.
+	if len(files) != 6*4+6*2+6+2+3 {
 		t.Errorf("%d files", len(files))
 	}
 	checkSums(t, files)

@@ -10,12 +10,13 @@ import (
 // python returns the version as PEP 440 spells it.
 func python(version string) string { return strings.Replace(version, "-dev", ".dev0", 1) }
 
-// wheels builds the command for each platform and writes its wheel.
-func (r *release) wheels(chosen []platform) error {
+// each builds for each platform and writes a part of the release.
+func (r *release) each(chosen []platform, build func(platform, edition) (built, error),
+	write func(built) error) error {
 	for _, p := range chosen {
-		b, err := r.built(p, usual)
+		b, err := build(p, usual)
 		if err == nil {
-			err = r.wheel(b)
+			err = write(b)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
@@ -25,8 +26,8 @@ func (r *release) wheels(chosen []platform) error {
 }
 
 // wheel writes the wheel of a platform (PEP 427): the Python package, the binary and the library in
-// it, and the two commands, which run the binary. The library may need a newer system than the
-// wheel: the package does without it there.
+// it, and the two commands, which run the binary. Where the library cannot be loaded, as by musl,
+// the package does without it.
 func (r *release) wheel(b built) error {
 	files, err := r.files("ci/package/python", 0o644, "assay_chat/*.py", "assay_chat/py.typed")
 	if err != nil {

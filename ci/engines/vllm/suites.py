@@ -2,7 +2,8 @@
 compares the two runs.
 
 suites.py run own|ours TESTS RESULT [PART]   write what the tests gave; PART: a pattern of files
-suites.py compare OWN OURS                   count by file, list what only vLLM's parser passes
+suites.py compare OWN OURS JUDGED            count by file, list what only vLLM's parser passes, and
+                                             fail where JUDGED lacks one of these
 
 torch and the tokenizers of the tests' models are stood in for: a tokenizer has GPT-2's pieces of
 words, from llama.cpp's folder, and a token for each marker that a parser of vLLM's names. In the
@@ -365,12 +366,14 @@ def run(whose, tests, result, part=""):
     )  # fmt: skip
 
 
-def compare(own, ours):
+def compare(own, ours, judged):
+    with open(judged, encoding="utf-8") as f:
+        known = {line.split("\t")[0] for line in f if line.strip() and not line.startswith("#")}
     own, ours = (
         {test: rest for test, *rest in map(json.loads, open(p, encoding="utf-8"))}
         for p in (own, ours)
     )
-    files, inside = {}, re.compile("'Ours' object has no attribute|type object 'Ours'")
+    files, different, inside = {}, set(), re.compile("'Ours' object has no attribute|type object 'Ours'")
     for test, (outcome, *_) in own.items():
         count = files.setdefault(test.split("::")[0], Counter())
         mine, text, asked = ours.get(test, ["missing", [], False])
@@ -383,11 +386,16 @@ def compare(own, ours):
         else:
             count["both" if mine == "passed" else "different"] += 1
             if mine != "passed":
+                different.add(test)
                 print(test, *text, sep="\n    ")
     kinds = ["both", "different", "inside", "without a parser", "not run"]
     print("| file |", " | ".join(kinds), "|\n|" + " --- |" * (len(kinds) + 1))
     for file, c in [*sorted(files.items()), ("all", sum(files.values(), Counter()))]:
         print("|", file, "|", " | ".join(str(c[kind]) for kind in kinds), "|")
+    for test in sorted(known - different):
+        print(f"vllm: {test} passes or did not run; {judged} has it")
+    if new := different - known:
+        sys.exit("\n".join([f"vllm: differences that {judged} lacks:", *sorted(new)]))
 
 
 if sys.argv[1] == "compare":

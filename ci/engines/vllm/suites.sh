@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs vLLM's own tests of tool and reasoning parsers with its parsers, and with assay_chat.vllm in
-# their place, and lists the tests that only vLLM's parser passes. The tests are in the source of the
+# their place, and lists the tests that only vLLM's parser passes: each is judged in
+# ci/known/vllm-suites.txt, or the run fails. The tests are in the source of the
 # release alone (47 MB), which pip fetches and nothing builds; they are not ours to pass on.
 #
 #   ci/engines/vllm/suites.sh      writes out/vllm/own.jsonl, ours.jsonl and suites.txt
@@ -43,4 +44,5 @@ for whose in own ours; do
   "$env/bin/python" -W ignore ci/engines/vllm/suites.py run $whose "$tests" "$out/$whose.jsonl" >"$out/$whose.txt" ||
     { tail -n 20 "$out/$whose.txt" >&2; exit 1; }
 done
-python3 ci/engines/vllm/suites.py compare "$out/own.jsonl" "$out/ours.jsonl" | tee "$out/suites.txt"
+python3 ci/engines/vllm/suites.py compare "$out/own.jsonl" "$out/ours.jsonl" ci/known/vllm-suites.txt |
+  tee "$out/suites.txt"
