@@ -132,10 +132,7 @@ func run(args []string) error {
 	}
 	defer os.RemoveAll(work)
 	r := &release{version: m[1], root: *root, out: *out, work: work}
-	if err := os.RemoveAll(r.out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(r.out, 0o777); err != nil {
+	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o777)); err != nil {
 		return err
 	}
 	switch {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,13 +35,7 @@ func (r *release) module() error {
 	if err := zip.CreateFromDir(&source, m, clone); err != nil {
 		return fmt.Errorf("the module as an archive: %w", err)
 	}
-	info, err := json.Marshal(struct {
-		Version string
-		Time    time.Time
-	}{version, epoch})
-	if err != nil {
-		return err
-	}
+	info := fmt.Appendf(nil, `{"Version":%q,"Time":%q}`, version, epoch.Format(time.RFC3339))
 	for name, text := range map[string][]byte{
 		"list": []byte(version + "\n"), version + ".info": info,
 		version + ".mod": requirements, version + ".zip": source.Bytes(),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -64,11 +65,8 @@ func (r *release) npmModule() error {
 	m.Type, m.Engines = "module", map[string]string{"node": ">=18"}
 	m.Exports = map[string]export{".": {"./index.d.ts", "./index.js"}}
 	files, err := r.files("ci/package/npm/module", 0o644, "index.js", "index.d.ts", "README.md")
-	if err != nil {
-		return err
-	}
-	engine, err := r.webAssembly("./cmd/module")
-	if err != nil {
+	engine, noEngine := r.webAssembly("./cmd/module")
+	if err := errors.Join(err, noEngine); err != nil {
 		return err
 	}
 	return r.npm(m, append(files, engine...)...)
@@ -76,11 +74,8 @@ func (r *release) npmModule() error {
 
 func (r *release) npm(m manifest, files ...file) error {
 	about, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	licences, err := r.files("", 0o644, "LICENSE", "NOTICE")
-	if err != nil {
+	licences, noLicences := r.files("", 0o644, "LICENSE", "NOTICE")
+	if err := errors.Join(err, noLicences); err != nil {
 		return err
 	}
 	all := slices.Concat([]file{{"package.json", append(about, '\n'), 0o644}}, files, licences)

@@ -26,19 +26,13 @@ func (r *release) page() error {
 
 func (r *release) pageFiles() ([]file, error) {
 	files, err := filesOf(report.Web(), 0o644, "*.js", "*.jinja")
-	if err != nil {
-		return nil, err
-	}
 	files = append(files, file{"index.html", []byte(report.Index()), 0o644})
-	engine, err := r.webAssembly("./cmd/page")
-	if err != nil {
+	engine, noEngine := r.webAssembly("./cmd/page")
+	listed, noList := json.Marshal(families.Owned())
+	if err := errors.Join(err, noEngine, noList); err != nil {
 		return nil, err
 	}
-	listed, err := json.Marshal(families.Owned())
-	if err == nil {
-		listed, err = gzipped(listed)
-	}
-	if err != nil {
+	if listed, err = gzipped(listed); err != nil {
 		return nil, err
 	}
 	return append(append(files, engine...), file{"families.json.gz", listed, 0o644}), nil

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -30,16 +31,14 @@ func (r *release) each(chosen []platform, build func(platform, edition) (built, 
 // the package does without it.
 func (r *release) wheel(b built) error {
 	files, err := r.files("ci/package/python", 0o644, "assay_chat/*.py", "assay_chat/py.typed")
-	if err != nil {
+	readme, noReadme := r.read("ci/package/python/README.md")
+	licences, noLicences := r.files("", 0o644, "LICENSE", "NOTICE")
+	if err := errors.Join(err, noReadme, noLicences); err != nil {
 		return err
 	}
 	files = append(files, file{"assay_chat/" + b.binary(), b.text, 0o755})
 	if b.library != nil {
 		files = append(files, file{"assay_chat/" + b.libassay(), b.library, 0o755})
-	}
-	readme, err := r.read("ci/package/python/README.md")
-	if err != nil {
-		return err
 	}
 	info := fmt.Sprintf("assay_chat-%s.dist-info", python(r.version))
 	about := fmt.Sprintf(`Metadata-Version: 2.1
@@ -58,10 +57,6 @@ Description-Content-Type: text/markdown
 	tags := "Wheel-Version: 1.0\nGenerator: assay\nRoot-Is-Purelib: false\n"
 	for _, tag := range strings.Split(b.wheel, ".") {
 		tags += "Tag: py3-none-" + tag + "\n"
-	}
-	licences, err := r.files("", 0o644, "LICENSE", "NOTICE")
-	if err != nil {
-		return err
 	}
 	files = append(append(files, under(info+"/licenses", licences)...),
 		file{info + "/METADATA", []byte(about), 0o644},
