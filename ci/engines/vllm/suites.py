@@ -27,6 +27,8 @@ root = here.parent.parent.parent
 
 # The template of each name that vLLM has parsers under: a family of the corpus, a template of the
 # Hub's set, or one that vLLM ships as an example. Names that are not here have no template at hand.
+# Where models of a name differ it is the one whose outputs the tests have: the prompts of qwen3's
+# and holo2's end in the opener of reasoning.
 CORPUS = {
     "apertus": "apertus", "cohere_command3": "command-r7b", "cohere_command4": "cohere2-moe",
     "deepseek_r1": "deepseek-r1", "deepseek_v3": "deepseek-v3.1",
@@ -37,7 +39,7 @@ CORPUS = {
     "lfm2": "lfm2.5-instruct", "ling3": "ling-3", "llama3_json": "llama-3",
     "minicpm5": "minicpm5", "minimax_m2": "minimax-m2", "minimax_m2_append_think": "minimax-m2",
     "minimax_m3": "minimax-m3", "mistral": "mistral-nemo", "muse_glimmer": "muse-glimmer",
-    "nemotron_v3": "nemotron-3", "poolside_v1": "laguna-s", "qwen3": "qwen3",
+    "nemotron_v3": "nemotron-3", "poolside_v1": "laguna-s", "qwen3": "qwen3.5",
     "qwen3_coder": "qwen3-coder", "qwen3_xml": "qwen3-coder", "seed_oss": "seed-oss",
     "step3p5": "step-3.5",
 }  # fmt: skip
@@ -45,7 +47,7 @@ OTHERS = {
     "deepseek_v3": "examples/tool_chat_template_deepseekv3.jinja",
     "functiongemma": "hub/unsloth-functiongemma-270m-it.jinja",
     "granite-20b-fc": "examples/tool_chat_template_granite_20b_fc.jinja",
-    "holo2": "corpus/qwen3/template.jinja",
+    "holo2": "hub/Qwen-Qwen3-VL-8B-Thinking.jinja",
     "hunyuan_a13b": "examples/tool_chat_template_hunyuan_a13b.jinja",
     "hy_v3": "hub/tencent-Hy3-preview.jinja",
     "internlm": "examples/tool_chat_template_internlm2_tool.jinja",
@@ -63,7 +65,7 @@ def template_of(name, tests):
     """Return the text of a name's template; None where there is none."""
     if name in OTHERS:
         folder, rest = OTHERS[name].split("/", 1)
-        at = {"hub": root / ".deps/hub", "examples": tests / "examples", "corpus": root / "corpus"}
+        at = {"hub": root / ".deps/hub", "examples": tests / "examples"}
         path = at[folder] / rest
     elif name in CORPUS:
         path = root / "corpus" / CORPUS[name] / "template.jinja"
@@ -310,23 +312,18 @@ class Outcomes:
             self.put(report.nodeid, "error", str(report.longrepr).strip().splitlines()[-3:])
 
 
-# Tests of what vLLM's parsers are built with, and not of how a family is read.
+# Tests of what vLLM's parsers are built with, and not of how a family is read. Those of
+# tests/parser make its engines of parsers themselves, for which nothing of ours can stand.
 INNER = {
-    "test_structural_tag_registry", "test_utils", "test_engine", "test_parser_engine",
-    "test_token_id_scanner", "test_ufffd_reasoning_transition", "test_replay",
-    "test_delegating_replay", "test_openai_tool_parser", "test_gptoss_reasoning_parser",
+    "test_structural_tag_registry", "test_utils", "test_openai_tool_parser",
+    "test_gptoss_reasoning_parser",
 }  # fmt: skip
 
 
 def suites():
     """Return the files of tests that are of a family each."""
-    folders = ("tool_parsers", "reasoning", "parser/engine", "parser/mistral", "parser/cohere")
-    files = [p for f in folders for p in sorted(Path("tests", f).glob("test_*.py"))]
-    files += sorted(Path("tests/tool_use").glob("test_*_parse_delta.py"))
-    files += [
-        Path("tests/tool_use", f"test_{n}.py") for n in ("kimi_k3_tool_parser", "muse_glimmer")
-    ]
-    return [p for p in files if p.stem not in INNER]
+    files = [p for f in ("tool_parsers", "reasoning") for p in Path("tests", f).glob("test_*.py")]
+    return [p for p in sorted(files) if p.stem not in INNER]
 
 
 def run(whose, tests, result, part=""):
@@ -366,6 +363,17 @@ def run(whose, tests, result, part=""):
     )  # fmt: skip
 
 
+# What a failure says where a test asks for a parser's private parts or class, gives a tokenizer that
+# cannot decode or a request that is none, or has one parser read two answers.
+INSIDE = [
+    "'Ours' object has no attribute", "type object 'Ours'", "does not have the attribute",
+    r"isinstance\(<__main__\.Ours", r"isinstance\(None, StructuralTag", "has no attribute 'decode'",
+    "unexpected keyword argument 'skip_special_tokens'", "while processing 'ids'",
+    "Mock object has no attribute", "MagicMock is not JSON serializable",
+    "Incorrect index for tool delta", "Tool index should be initialized",
+]  # fmt: skip
+
+
 def compare(own, ours, judged):
     with open(judged, encoding="utf-8") as f:
         known = {line.split("\t")[0] for line in f if line.strip() and not line.startswith("#")}
@@ -373,7 +381,8 @@ def compare(own, ours, judged):
         {test: rest for test, *rest in map(json.loads, open(p, encoding="utf-8"))}
         for p in (own, ours)
     )
-    files, different, inside = {}, set(), re.compile("'Ours' object has no attribute|type object 'Ours'")
+    files, different = {}, set()
+    inside = re.compile("|".join(INSIDE))
     for test, (outcome, *_) in own.items():
         count = files.setdefault(test.split("::")[0], Counter())
         mine, text, asked = ours.get(test, ["missing", [], False])

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs vLLM's own tests of tool and reasoning parsers with its parsers, and with assay_chat.vllm in
 # their place, and lists the tests that only vLLM's parser passes: each is judged in
-# ci/known/vllm-suites.txt, or the run fails. The tests are in the source of the
-# release alone (47 MB), which pip fetches and nothing builds; they are not ours to pass on.
+# ci/known/vllm-suites.txt, or the run fails. The tests are in the source of the release alone (47
+# MB), which pip fetches and nothing builds; they are not ours to pass on.
 #
 #   ci/engines/vllm/suites.sh      writes out/vllm/own.jsonl, ours.jsonl and suites.txt
 set -euo pipefail
