@@ -1,6 +1,6 @@
 /* Tests of libassay in a process of C's: threads, forks, signals, two Go runtimes, and the cost of
- * a call. It is C and C++. Usage: test all|threads|forks|signals|memory, test second LIBRARY, test
- * bench */
+ * a call. It is C and C++. Usage: test all|threads|forks|signals|device|memory, test second LIBRARY,
+ * test bench */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,6 +225,36 @@ static void test_signals(void) {
     assay_free(t);
 }
 
+static void *drive(void *plan) {
+    sigset_t every;
+    sigfillset(&every);
+    pthread_sigmask(SIG_BLOCK, &every, NULL);
+    for (size_t n = 1; n <= 20; n++)
+        answer(*(assay_handle *)plan, n);
+    return NULL;
+}
+
+/* test_device is in a process as CUDA's driver leaves it: hundreds of gigabytes of addresses are
+ * taken, and threads with small stacks let no signal through, by which Go interrupts its own. */
+static void test_device(void) {
+    size_t size = (size_t)1 << 38;
+    void *taken = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(taken != MAP_FAILED, "no addresses");
+    assay_handle t = compile(), plan = prepare(t);
+    pthread_t threads[8];
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 128 << 10);
+    for (size_t i = 0; i < 8; i++)
+        CHECK(pthread_create(&threads[i], &small, drive, &plan) == 0, "no thread");
+    for (size_t i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    answer(plan, 5);
+    assay_free(plan);
+    assay_free(t);
+    munmap(taken, size);
+}
+
 /* test_second loads another Go library, whose runtime is its own. */
 static void test_second(const char *library) {
     assay_handle t = compile(), plan = prepare(t);
@@ -352,6 +383,8 @@ int main(int argc, char **argv) {
         test_forks();
     if (all || strcmp(what, "signals") == 0)
         test_signals();
+    if (all || strcmp(what, "device") == 0)
+        test_device();
     if (all || strcmp(what, "memory") == 0)
         test_memory();
     return 0;
