@@ -42,7 +42,9 @@ type platform struct {
 	os, arch string // Go's
 	wheel    string // PEP 425's platform tag
 	npm      string // Node's process.platform and process.arch
-	zig      string // zig's target, with the oldest system that has what the C library needs
+	// zig's target, with the oldest system that has what the C library needs. Without -s a DLL names
+	// a file of symbols by a number that depends on paths of this machine.
+	zig string
 }
 
 // platforms are those that are released. The binaries are static, so that they run on any Linux;
@@ -54,8 +56,8 @@ var platforms = []platform{
 		"linux-arm64", "aarch64-linux-gnu.2.17"},
 	{"darwin", "amd64", "macosx_12_0_x86_64", "darwin-x64", "x86_64-macos.12.0"},
 	{"darwin", "arm64", "macosx_12_0_arm64", "darwin-arm64", "aarch64-macos.12.0"},
-	{"windows", "amd64", "win_amd64", "win32-x64", "x86_64-windows-gnu"},
-	{"windows", "arm64", "win_arm64", "win32-arm64", "aarch64-windows-gnu"},
+	{"windows", "amd64", "win_amd64", "win32-x64", "x86_64-windows-gnu -s"},
+	{"windows", "arm64", "win_arm64", "win32-arm64", "aarch64-windows-gnu -s"},
 }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
