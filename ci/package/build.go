@@ -131,8 +131,9 @@ func (r *release) library(p platform, e edition) (built, error) {
 	}
 	defer os.Remove(filepath.Join(r.root, "-.o")) // zig's answer when go build asks for its version
 	path := filepath.Join(r.work, "library-"+p.os+"-"+p.arch, p.libassay())
-	env := []string{"CGO_ENABLED=1", "GOFLAGS=", "CC=" + compiler, "GOOS=" + p.os, "GOARCH=" + p.arch,
-		"CGO_CFLAGS=-O2", "CGO_LDFLAGS=-O2"} // go build's own ask for what debuggers read
+	// go build's own flags for C ask for what debuggers read.
+	env := []string{"GOFLAGS=", "GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=1",
+		"CC=" + compiler, "CGO_CFLAGS=-O2", "CGO_LDFLAGS=-O2"}
 	if err = r.goBuild("./cmd/libassay", env, "-tags=libassay", "-buildmode=c-shared",
 		"-ldflags", "-s -w -buildid=", "-o", path); err == nil {
 		b.library, err = os.ReadFile(path)

@@ -42,8 +42,8 @@ type platform struct {
 	os, arch string // Go's
 	wheel    string // PEP 425's platform tag
 	npm      string // Node's process.platform and process.arch
-	// zig's target, with the oldest system that has what the C library needs. Without -s a DLL names
-	// a file of symbols by a number that depends on paths of this machine.
+	// zig's target, with the oldest system that has what the C library needs. Without -s a DLL
+	// names a file of symbols by a number that depends on paths of this machine.
 	zig string
 }
 

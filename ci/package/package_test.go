@@ -84,8 +84,8 @@ func TestRelease(t *testing.T) {
 			}
 		}
 	}
-	// Six archives, wheels, npm packages and lists; six archives and lists for buckets; six archives
-	// of the library; the launcher, the image, and the signature.
+	// Six archives, wheels, npm packages and lists; six archives and lists for buckets; six
+	// archives of the library; the launcher, the image, and the signature.
 	if len(files) != 6*4+6*2+6+2+3 {
 		t.Errorf("%d files", len(files))
 	}

@@ -363,8 +363,8 @@ def run(whose, tests, result, part=""):
     )  # fmt: skip
 
 
-# What a failure says where a test asks for a parser's private parts or class, gives a tokenizer that
-# cannot decode or a request that is none, or has one parser read two answers.
+# What a failure says where a test asks for a parser's private parts or class, gives a tokenizer
+# that cannot decode or a request that is none, or has one parser read two answers.
 INSIDE = [
     "'Ours' object has no attribute", "type object 'Ours'", "does not have the attribute",
     r"isinstance\(<__main__\.Ours", r"isinstance\(None, StructuralTag", "has no attribute 'decode'",
