@@ -12,12 +12,19 @@ func inSpans(spans []span, r rune) bool {
 	return i < len(spans) && spans[i].from <= r
 }
 
-func lookupSpecial(table []special, r rune) (string, bool) {
-	i, ok := slices.BinarySearchFunc(table, r, func(s special, r rune) int { return int(s.r - r) })
+// specialUpper returns the upper case of a character where it is more than one. The special title
+// case and case folding follow from it.
+func specialUpper(r rune) (string, bool) {
+	if 0x1F80 <= r && r <= 0x1FAF { // alpha, eta and omega with an iota below, which goes beside
+		capital := [...]rune{0x1F08, 0x1F28, 0x1F68}[(r-0x1F80)>>4] + r&7
+		return string(capital) + "\u0399", true
+	}
+	i, ok := slices.BinarySearchFunc(upperSpecial, r,
+		func(s special, r rune) int { return int(s.r - r) })
 	if !ok {
 		return "", false
 	}
-	return table[i].to, true
+	return upperSpecial[i].to, true
 }
 
 func newerThanPython(r rune) bool { return r >= 0x80 && inSpans(addedLater, r) }
@@ -95,7 +102,7 @@ func appendUpper(dst []byte, r rune) []byte {
 	if r < 0x80 {
 		return append(dst, byte(r))
 	}
-	if to, ok := lookupSpecial(upperSpecial, r); ok {
+	if to, ok := specialUpper(r); ok {
 		return append(dst, to...)
 	}
 	return appendRune(dst, toCase(unicode.UpperCase, r))
@@ -105,10 +112,22 @@ func appendTitle(dst []byte, r rune) []byte {
 	if r < 0x80 {
 		return appendUpper(dst, r)
 	}
-	if to, ok := lookupSpecial(titleSpecial, r); ok {
-		return append(dst, to...)
+	title := toCase(unicode.TitleCase, r)
+	to, ok := specialUpper(r)
+	if !ok || isTitle(title) {
+		return appendRune(dst, title)
 	}
-	return appendRune(dst, toCase(unicode.TitleCase, r))
+	for i, c := range to {
+		switch {
+		case i == 0:
+		case c == 0x399: // iota, which stays below
+			c = 0x345
+		case r != 0x149: // whose first character is an apostrophe
+			c = unicode.ToLower(c)
+		}
+		dst = appendRune(dst, c)
+	}
+	return dst
 }
 
 func toCase(kind int, r rune) rune {
@@ -165,11 +184,19 @@ func appendFold(dst []byte, r rune) []byte {
 		return appendRune(dst, r-8)
 	case 0xAB70 <= r && r <= 0xABBF:
 		return appendRune(dst, r-0xAB70+0x13A0)
+	case r == 0x131: // dotless
+		return appendRune(dst, r)
+	case r == 0x1E9E:
+		return append(dst, "ss"...)
 	}
-	if to, ok := lookupSpecial(foldSpecial, r); ok {
-		return append(dst, to...)
+	to, ok := specialUpper(r)
+	if !ok {
+		return appendLower(dst, "", 0, toCase(unicode.UpperCase, r))
 	}
-	return appendRune(dst, toCase(unicode.LowerCase, r))
+	for _, c := range to {
+		dst = appendLower(dst, "", 0, c)
+	}
+	return dst
 }
 
 // mapCase applies a case mapping that gets the text, a place in it and the code point there.
