@@ -43,6 +43,20 @@ type blocks struct {
 	ended func(*block)
 }
 
+// output is what the writers of all protocols have: an answer's blocks, and its events so far.
+type output struct {
+	a      Envelope
+	blocks blocks
+	dst    []byte
+}
+
+// Delta implements [Writer].
+func (w *output) Delta(dst []byte, d chat.Delta) []byte {
+	w.dst = dst
+	w.blocks.add(d)
+	return w.dst
+}
+
 // newBlocks returns the blocks of an answer; the functions are told of every change.
 func newBlocks(a Envelope, begun func(*block), grown func(*block, string),
 	ended func(*block)) blocks {
@@ -271,12 +285,11 @@ func freeTool(name, description string, constraint ...ordered.Member) ordered.Va
 		ordered.MemberOf("required", ordered.ArrayOf(ordered.Str(inputKey)))))
 }
 
-// customTool reads a custom tool's declaration; path is its own.
-func customTool(v ordered.Value, path string) (name string, tool ordered.Value, constrained bool,
-	refusal *Refusal) {
+// customTool reads a custom tool's declaration, which is at a path, and makes a function of it.
+func (f *fields) customTool(r *Request, v ordered.Value, path string) ordered.Value {
 	n := v.At("name")
 	if n.Kind() != ordered.String || n.Text() == "" {
-		return "", tool, false, expected(path+".name", "a name", n)
+		f.refuse(expected(path+".name", "a name", n))
 	}
 	var constraint []ordered.Member
 	format := v.At("format")
@@ -291,7 +304,7 @@ func customTool(v ordered.Value, path string) (name string, tool ordered.Value, 
 		definition := g.At("definition")
 		text := definition.Text()
 		if definition.Kind() != ordered.String || text == "" {
-			return "", tool, false, expected(path+".format.definition", "a grammar", definition)
+			f.refuse(expected(path+".format.definition", "a grammar", definition))
 		}
 		switch syntax := g.At("syntax"); syntax.Text() {
 		case "regex":
@@ -300,16 +313,15 @@ func customTool(v ordered.Value, path string) (name string, tool ordered.Value, 
 		case "lark":
 			constraint = []ordered.Member{ordered.MemberOf(schema.LarkKeyword, definition)}
 			if _, err := schema.ParseLark(text); err != nil {
-				return "", tool, false, unsupported(path+".format.definition",
-					"the grammar: "+err.Error())
+				f.refuse(unsupported(path+".format.definition", "the grammar: "+err.Error()))
 			}
 		default:
-			return "", tool, false, expected(path+".format.syntax", `"regex" or "lark"`, syntax)
+			f.refuse(expected(path+".format.syntax", `"regex" or "lark"`, syntax))
 		}
 	default:
-		return "", tool, false, expected(path+".format.type", `"text" or "grammar"`,
-			format.At("type"))
+		f.refuse(expected(path+".format.type", `"text" or "grammar"`, format.At("type")))
 	}
-	return n.Text(), freeTool(n.Text(), v.At("description").Text(), constraint...),
-		len(constraint) > 0, nil
+	r.Custom[n.Text()] = true
+	r.Strict = r.Strict || len(constraint) > 0
+	return freeTool(n.Text(), v.At("description").Text(), constraint...)
 }

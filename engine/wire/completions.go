@@ -32,16 +32,15 @@ var completionDenials = []denial{
 }
 
 func (chatCompletions) Decode(body ordered.Value, _ *Sealer) (*Request, error) {
-	if body.Kind() != ordered.Object {
-		return nil, invalid("", "a request must be an object, found %s", body.Kind())
+	f, err := fieldsOf(body, completionDenials)
+	if err != nil {
+		return nil, err
 	}
-	f := &fields{v: body}
-	f.deny(completionDenials)
 	r := &Request{Model: body.At("model").Text(), Stream: f.boolean("stream", false),
 		Stops: f.stops("stop", 4), Sampling: f.sampling(), Custom: map[string]bool{}}
 	r.Usage = body.At("stream_options", "include_usage").Bool()
-	if r.MaxTokens = f.count("max_completion_tokens", 1); r.MaxTokens == 0 {
-		r.MaxTokens = f.count("max_tokens", 1)
+	if r.MaxTokens = f.count("max_completion_tokens"); r.MaxTokens == 0 {
+		r.MaxTokens = f.count("max_tokens")
 	}
 	if choice := body.At("tool_choice"); choice.At("type").Text() == "allowed_tools" {
 		body = f.allowed(body, choice.At("allowed_tools"), func(t ordered.Value) string {
@@ -50,21 +49,13 @@ func (chatCompletions) Decode(body ordered.Value, _ *Sealer) (*Request, error) {
 	}
 	body = f.completionTools(r, body)
 	body = f.completionMessages(body)
-	if f.refusal != nil {
-		return nil, f.refusal
-	}
-	if err := r.read(body, paths{"messages", ".function", ".parameters",
-		"response_format.json_schema.schema"}); err != nil {
-		return nil, err
-	}
 	k := body.At("reasoning_effort")
-	if k.Kind() != ordered.String && !k.IsNull() {
-		return nil, expected("reasoning_effort", "a word", k)
+	err = f.finish(r, body, paths{"messages", ".function", ".parameters",
+		"response_format.json_schema.schema"}, k)
+	if err == nil && k.Kind() != ordered.String && !k.IsNull() {
+		err = expected("reasoning_effort", "a word", k)
 	}
-	effort(&r.Chat, k)
-	r.Strict = r.Strict || relies(&r.Chat)
-	r.Prefix = prefix(&r.Chat)
-	return r, nil
+	return r, err
 }
 
 // allowed keeps the tools of a request that a choice of allowed tools names, and makes its mode the
@@ -103,13 +94,7 @@ func (f *fields) completionTools(r *Request, body ordered.Value) ordered.Value {
 		path := fmt.Sprintf("tools[%d]", i)
 		switch kind := t.At("type"); kind.Text() {
 		case "custom":
-			name, tool, constrained, refusal := customTool(t.At("custom"), path+".custom")
-			if refusal != nil {
-				f.refuse(refusal)
-			}
-			r.Custom[name] = true
-			r.Strict = r.Strict || constrained
-			tools[i] = tool
+			tools[i] = f.customTool(r, t.At("custom"), path+".custom")
 		case "function", "":
 			if f := t.At("function"); !f.At("strict").IsNull() {
 				tools[i] = t.With("function", r.demands(f))
@@ -173,7 +158,7 @@ func (f *fields) completionMessages(body ordered.Value) ordered.Value {
 }
 
 func (chatCompletions) Writer(a Envelope) Writer {
-	w := &completionWriter{a: a, envelope: chat.Envelope{ID: "chatcmpl-" + a.ID,
+	w := &completionWriter{output: output{a: a}, envelope: chat.Envelope{ID: "chatcmpl-" + a.ID,
 		Created: a.Created, Model: a.Model}}
 	w.blocks = blocks{envelope: w.envelope, custom: a.Request.Custom, skip: a.Request.Prefix,
 		begun: w.begun, grown: w.grown, ended: func(*block) {}}
@@ -182,11 +167,9 @@ func (chatCompletions) Writer(a Envelope) Writer {
 
 // completionWriter writes chunks. The calls of an answer are numbered apart from its other parts.
 type completionWriter struct {
-	a        Envelope
+	output
 	envelope chat.Envelope
-	blocks   blocks
 	calls    int
-	dst      []byte
 
 	// halves are a chunk before and after the text of reasoning and of content.
 	halves [2][2]string
@@ -212,12 +195,6 @@ func (w *completionWriter) value(v ordered.Value) {
 func (w *completionWriter) Begin(dst []byte, _ int) []byte {
 	w.dst = dst
 	w.chunk(w.envelope.Begin().Value())
-	return w.dst
-}
-
-func (w *completionWriter) Delta(dst []byte, d chat.Delta) []byte {
-	w.dst = dst
-	w.blocks.add(d)
 	return w.dst
 }
 

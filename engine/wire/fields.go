@@ -17,10 +17,76 @@ type fields struct {
 	refusal *Refusal
 }
 
+// fieldsOf reads a request, and refuses some of its fields.
+func fieldsOf(body ordered.Value, denials []denial) (*fields, error) {
+	if body.Kind() != ordered.Object {
+		return nil, invalid("", "a request must be an object, found %s", body.Kind())
+	}
+	f := &fields{v: body}
+	f.deny(denials)
+	return f, nil
+}
+
+// finish reads a request in the words of chat completions, if nothing is refused. The effort says
+// how much the model is to think.
+func (f *fields) finish(r *Request, request ordered.Value, at paths, much ordered.Value) error {
+	if f.refusal != nil {
+		return f.refusal
+	}
+	if err := r.read(request, at); err != nil {
+		return err
+	}
+	effort(&r.Chat, much)
+	r.Strict = r.Strict || relies(&r.Chat)
+	r.Prefix = prefix(&r.Chat)
+	return nil
+}
+
 func (f *fields) refuse(r *Refusal) {
 	if f.refusal == nil {
 		f.refusal = r
 	}
+}
+
+// textAt reads a member of a part of the request that must be a text.
+func (f *fields) textAt(v ordered.Value, path, key string) string {
+	text := v.At(key)
+	if text.Kind() != ordered.String {
+		f.refuse(expected(path+"."+key, "a text", text))
+	}
+	return text.Text()
+}
+
+// toolsOf returns the declarations of tools.
+func (f *fields) toolsOf(body ordered.Value) []ordered.Value {
+	v := body.At("tools")
+	if v.Kind() != ordered.Array && !v.IsNull() {
+		f.refuse(expected("tools", "an array", v))
+	}
+	return v.Items()
+}
+
+// kwargs hands the variables of a template on.
+func kwargs(body, request ordered.Value) ordered.Value {
+	if v := body.At("chat_template_kwargs"); !v.IsNull() {
+		return request.With("chat_template_kwargs", v)
+	}
+	return request
+}
+
+// assistant is a turn of the model, whose content is null where it has calls and no text.
+func assistant(reasoning, content string, said bool, calls []ordered.Value) ordered.Value {
+	m := chat.MessageOf("assistant", ordered.Str(content))
+	if !said && len(calls) > 0 {
+		m = chat.MessageOf("assistant", ordered.Value{})
+	}
+	if reasoning != "" {
+		m = m.With("reasoning_content", ordered.Str(reasoning))
+	}
+	if len(calls) > 0 {
+		m = m.With("tool_calls", ordered.ArrayOf(calls...))
+	}
+	return m
 }
 
 // boolean reads true or false; absent is the default.
@@ -36,15 +102,15 @@ func (f *fields) boolean(key string, absent bool) bool {
 	}
 }
 
-// count reads a whole number of at least least; 0 where it is absent.
-func (f *fields) count(key string, least int) int {
+// count reads a whole number of at least 1; 0 where it is absent.
+func (f *fields) count(key string) int {
 	v := f.v.At(key)
 	if v.IsNull() {
 		return 0
 	}
 	n, err := strconv.Atoi(v.Text())
-	if v.Kind() != ordered.Number || err != nil || n < least {
-		f.refuse(expected(key, fmt.Sprintf("a whole number of at least %d", least), v))
+	if v.Kind() != ordered.Number || err != nil || n < 1 {
+		f.refuse(expected(key, "a whole number of at least 1", v))
 		return 0
 	}
 	return n

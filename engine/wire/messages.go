@@ -32,23 +32,19 @@ func (messages) Decode(body ordered.Value, s *Sealer) (*Request, error) {
 	if err == nil && r.MaxTokens == 0 {
 		err = expected("max_tokens", "a whole number of at least 1", body.At("max_tokens"))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r, err
 }
 
 // DecodeCount reads a request to count tokens, which is one of the Messages without max_tokens.
 func DecodeCount(body ordered.Value, s *Sealer) (*Request, error) { return decodeMessages(body, s) }
 
 func decodeMessages(body ordered.Value, s *Sealer) (*Request, error) {
-	if body.Kind() != ordered.Object {
-		return nil, invalid("", "a request must be an object, found %s", body.Kind())
+	f, err := fieldsOf(body, messageDenials)
+	if err != nil {
+		return nil, err
 	}
-	f := &fields{v: body}
-	f.deny(messageDenials)
 	r := &Request{Model: body.At("model").Text(), Stream: f.boolean("stream", false), Usage: true,
-		MaxTokens: f.count("max_tokens", 1), Stops: f.stops("stop_sequences", 0),
+		MaxTokens: f.count("max_tokens"), Stops: f.stops("stop_sequences", 0),
 		Sampling: f.sampling(), Sealed: true}
 	if f.v.At("stop_sequences").Kind() == ordered.String {
 		f.refuse(expected("stop_sequences", "a list of texts", f.v.At("stop_sequences")))
@@ -60,26 +56,14 @@ func decodeMessages(body ordered.Value, s *Sealer) (*Request, error) {
 	}
 	request = f.messageTools(r, body, request)
 	request = f.messageThinking(r, body, request)
-	if f.refusal != nil {
-		return nil, f.refusal
-	}
-	if err := r.read(request, paths{"messages", "", ".input_schema",
-		"output_config.format.schema"}); err != nil {
-		return nil, err
-	}
-	effort(&r.Chat, body.At("output_config", "effort"))
-	r.Strict = r.Strict || relies(&r.Chat)
-	r.Prefix = prefix(&r.Chat)
-	return r, nil
+	return r, f.finish(r, kwargs(body, request), paths{"messages", "", ".input_schema",
+		"output_config.format.schema"}, body.At("output_config", "effort"))
 }
 
 // messageTools reads the tools and the choice of one.
 func (f *fields) messageTools(r *Request, body, request ordered.Value) ordered.Value {
 	var tools []ordered.Value
-	if v := body.At("tools"); v.Kind() != ordered.Array && !v.IsNull() {
-		f.refuse(expected("tools", "an array", v))
-	}
-	for i, t := range body.At("tools").Items() {
+	for i, t := range f.toolsOf(body) {
 		path := fmt.Sprintf("tools[%d]", i)
 		if kind := t.At("type"); kind.Text() != "" && kind.Text() != "custom" {
 			f.refuse(unsupported(path+".type", noTools))
@@ -151,9 +135,6 @@ func (f *fields) messageThinking(r *Request, body, request ordered.Value) ordere
 	default:
 		f.refuse(expected("output_config.format.type", `"json_schema"`, kind))
 	}
-	if kwargs := body.At("chat_template_kwargs"); !kwargs.IsNull() {
-		request = request.With("chat_template_kwargs", kwargs)
-	}
 	return request
 }
 
@@ -213,15 +194,6 @@ func (in *turnReader) block(b ordered.Value, path string) string {
 	return kind.Text()
 }
 
-// textAt reads a member that must be a text.
-func (in *turnReader) textAt(b ordered.Value, path, key string) string {
-	v := b.At(key)
-	if v.Kind() != ordered.String {
-		in.f.refuse(expected(path+"."+key, "a text", v))
-	}
-	return v.Text()
-}
-
 // user reads a user's turn: results of calls, and the user's text.
 func (in *turnReader) user(content ordered.Value, path string) {
 	var parts []ordered.Value
@@ -238,7 +210,7 @@ func (in *turnReader) user(content ordered.Value, path string) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch kind := in.block(b, at); kind {
 		case "text":
-			parts = append(parts, chat.TextPart(ordered.Str(in.textAt(b, at, "text"))))
+			parts = append(parts, chat.TextPart(ordered.Str(in.f.textAt(b, at, "text"))))
 		case "tool_result":
 			said()
 			result := in.f.textParts(b.At("content"), at+".content", "text")
@@ -249,7 +221,7 @@ func (in *turnReader) user(content ordered.Value, path string) {
 				result = failed(result)
 			}
 			in.messages = append(in.messages, ordered.Pairs("role", "tool",
-				"tool_call_id", in.textAt(b, at, "tool_use_id"), "content", result))
+				"tool_call_id", in.f.textAt(b, at, "tool_use_id"), "content", result))
 		default:
 			in.f.refuse(unsupported(at+".type",
 				fmt.Sprintf("a block of the type %q; %s", kind, textOnly)))
@@ -282,37 +254,26 @@ func (in *turnReader) assistant(content ordered.Value, path string) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch kind := in.block(b, at); kind {
 		case "text":
-			said += in.textAt(b, at, "text")
+			said += in.f.textAt(b, at, "text")
 			spoken = true
 		case "thinking":
-			reasoning += in.opened(in.textAt(b, at, "signature"), at+".signature",
-				in.textAt(b, at, "thinking"))
+			reasoning += in.opened(in.f.textAt(b, at, "signature"), at+".signature",
+				in.f.textAt(b, at, "thinking"))
 		case "redacted_thinking":
-			reasoning += in.opened(in.textAt(b, at, "data"), at+".data", "")
+			reasoning += in.opened(in.f.textAt(b, at, "data"), at+".data", "")
 		case "tool_use":
 			input := b.At("input")
 			if input.Kind() != ordered.Object {
 				in.f.refuse(expected(at+".input", "an object", input))
 			}
-			calls = append(calls, chat.CallOf(in.textAt(b, at, "id"), in.textAt(b, at, "name"),
+			calls = append(calls, chat.CallOf(in.f.textAt(b, at, "id"), in.f.textAt(b, at, "name"),
 				ordered.Str(input.String())))
 		default:
 			in.f.refuse(unsupported(at+".type",
 				fmt.Sprintf("a block of the type %q; %s", kind, textOnly)))
 		}
 	}
-	text := ordered.Str(said)
-	if !spoken && calls != nil {
-		text = ordered.Value{}
-	}
-	m := chat.MessageOf("assistant", text)
-	if reasoning != "" {
-		m = m.With("reasoning_content", ordered.Str(reasoning))
-	}
-	if calls != nil {
-		m = m.With("tool_calls", ordered.ArrayOf(calls...))
-	}
-	in.messages = append(in.messages, m)
+	in.messages = append(in.messages, assistant(reasoning, said, spoken, calls))
 }
 
 // opened returns the reasoning that a signature seals. The text beside it is the same, or empty
@@ -333,7 +294,7 @@ func (in *turnReader) opened(signature, path, shown string) string {
 }
 
 func (messages) Writer(a Envelope) Writer {
-	w := &messageWriter{a: a}
+	w := &messageWriter{output: output{a: a}}
 	w.blocks = newBlocks(a, w.begun, w.grown, w.ended)
 	return w
 }
@@ -341,9 +302,7 @@ func (messages) Writer(a Envelope) Writer {
 // messageWriter writes the events of a message. Blocks are numbered from 0, and each ends before
 // the next begins.
 type messageWriter struct {
-	a      Envelope
-	blocks blocks
-	dst    []byte
+	output
 }
 
 func (w *messageWriter) send(kind string, more ...ordered.Member) {
@@ -356,12 +315,6 @@ func (w *messageWriter) Begin(dst []byte, promptTokens int) []byte {
 	w.dst = dst
 	w.send("message_start", ordered.MemberOf("message", w.message(ordered.ArrayOf(),
 		ordered.Value{}, ordered.Value{}, chat.Usage{Prompt: promptTokens})))
-	return w.dst
-}
-
-func (w *messageWriter) Delta(dst []byte, d chat.Delta) []byte {
-	w.dst = dst
-	w.blocks.add(d)
 	return w.dst
 }
 

@@ -34,13 +34,12 @@ var responseDenials = []denial{
 const encryptedReasoning = "reasoning.encrypted_content"
 
 func (responses) Decode(body ordered.Value, s *Sealer) (*Request, error) {
-	if body.Kind() != ordered.Object {
-		return nil, invalid("", "a request must be an object, found %s", body.Kind())
+	f, err := fieldsOf(body, responseDenials)
+	if err != nil {
+		return nil, err
 	}
-	f := &fields{v: body}
-	f.deny(responseDenials)
 	r := &Request{Model: body.At("model").Text(), Stream: f.boolean("stream", false), Usage: true,
-		MaxTokens: f.count("max_output_tokens", 1), Stops: f.stops("stop", 4),
+		MaxTokens: f.count("max_output_tokens"), Stops: f.stops("stop", 4),
 		Sampling: f.sampling(), Custom: map[string]bool{}}
 	for i, word := range body.At("include").Items() {
 		if word.Text() != encryptedReasoning {
@@ -59,28 +58,15 @@ func (responses) Decode(body ordered.Value, s *Sealer) (*Request, error) {
 	if f.boolean("parallel_tool_calls", true); !body.At("parallel_tool_calls").IsNull() {
 		request = request.With("parallel_tool_calls", body.At("parallel_tool_calls"))
 	}
-	if kwargs := body.At("chat_template_kwargs"); !kwargs.IsNull() {
-		request = request.With("chat_template_kwargs", kwargs)
-	}
-	if f.refusal != nil {
-		return nil, f.refusal
-	}
-	if err := r.read(request, paths{"input", "", ".parameters", "text.format.schema"}); err != nil {
-		return nil, err
-	}
-	effort(&r.Chat, body.At("reasoning", "effort"))
-	r.Strict = r.Strict || relies(&r.Chat)
 	r.echo = body
-	return r, nil
+	return r, f.finish(r, kwargs(body, request), paths{"input", "", ".parameters",
+		"text.format.schema"}, body.At("reasoning", "effort"))
 }
 
 // responseTools reads the tools and the choice of one.
 func (f *fields) responseTools(r *Request, body, request ordered.Value) ordered.Value {
 	var tools []ordered.Value
-	if v := body.At("tools"); v.Kind() != ordered.Array && !v.IsNull() {
-		f.refuse(expected("tools", "an array", v))
-	}
-	for i, t := range body.At("tools").Items() {
+	for i, t := range f.toolsOf(body) {
 		path := fmt.Sprintf("tools[%d]", i)
 		switch kind := t.At("type"); kind.Text() {
 		case "function":
@@ -90,13 +76,7 @@ func (f *fields) responseTools(r *Request, body, request ordered.Value) ordered.
 			tools = append(tools, typed("function",
 				ordered.MemberOf("function", r.demands(t.Without("type")))))
 		case "custom":
-			name, tool, constrained, refusal := customTool(t, path)
-			if refusal != nil {
-				f.refuse(refusal)
-			}
-			r.Custom[name] = true
-			r.Strict = r.Strict || constrained
-			tools = append(tools, tool)
+			tools = append(tools, f.customTool(r, t, path))
 		case "":
 			f.refuse(expected(path+".type", `"function" or "custom"`, kind))
 		default:
@@ -177,18 +157,7 @@ func (in *inputReader) flush() {
 	if !in.turn {
 		return
 	}
-	content := ordered.Str(in.content)
-	if !in.said && len(in.calls) > 0 {
-		content = ordered.Value{}
-	}
-	m := chat.MessageOf("assistant", content)
-	if in.reasoning != "" {
-		m = m.With("reasoning_content", ordered.Str(in.reasoning))
-	}
-	if len(in.calls) > 0 {
-		m = m.With("tool_calls", ordered.ArrayOf(in.calls...))
-	}
-	in.messages = append(in.messages, m)
+	in.messages = append(in.messages, assistant(in.reasoning, in.content, in.said, in.calls))
 	*in = inputReader{f: in.f, s: in.s, messages: in.messages}
 }
 
@@ -211,13 +180,13 @@ func (in *inputReader) item(item ordered.Value, path string) {
 		in.turn = true
 		in.reasoning += in.opened(item, path)
 	case "function_call":
-		in.call(item, path, in.textAt(item, path, "arguments"))
+		in.call(item, path, in.f.textAt(item, path, "arguments"))
 	case "custom_tool_call":
-		in.call(item, path, arguments(in.textAt(item, path, "input")))
+		in.call(item, path, arguments(in.f.textAt(item, path, "input")))
 	case "function_call_output", "custom_tool_call_output":
 		in.flush()
 		in.messages = append(in.messages, ordered.Pairs("role", "tool",
-			"tool_call_id", in.textAt(item, path, "call_id"),
+			"tool_call_id", in.f.textAt(item, path, "call_id"),
 			"content", in.f.textParts(item.At("output"), path+".output", "input_text",
 				"output_text")))
 		if item.At("output").IsNull() {
@@ -232,19 +201,10 @@ func (in *inputReader) item(item ordered.Value, path string) {
 	}
 }
 
-// textAt reads a member that must be a text.
-func (in *inputReader) textAt(item ordered.Value, path, key string) string {
-	v := item.At(key)
-	if v.Kind() != ordered.String {
-		in.f.refuse(expected(path+"."+key, "a text", v))
-	}
-	return v.Text()
-}
-
 func (in *inputReader) call(item ordered.Value, path, args string) {
 	in.turn = true
-	name := in.textAt(item, path, "name")
-	in.calls = append(in.calls, chat.CallOf(in.textAt(item, path, "call_id"), name,
+	name := in.f.textAt(item, path, "name")
+	in.calls = append(in.calls, chat.CallOf(in.f.textAt(item, path, "call_id"), name,
 		ordered.Str(args)))
 }
 
@@ -290,7 +250,7 @@ func (in *inputReader) opened(item ordered.Value, path string) string {
 }
 
 func (responses) Writer(a Envelope) Writer {
-	w := &responseWriter{a: a}
+	w := &responseWriter{output: output{a: a}}
 	w.blocks = newBlocks(a, w.begun, w.grown, w.ended)
 	return w
 }
@@ -298,11 +258,9 @@ func (responses) Writer(a Envelope) Writer {
 // responseWriter writes the events of a response. Each has the next number; each item and part of
 // one has its events in the order added, deltas, done.
 type responseWriter struct {
-	a      Envelope
-	blocks blocks
+	output
 	items  []ordered.Value // those that are done
 	number int
-	dst    []byte
 }
 
 // send sends an event.
@@ -321,12 +279,6 @@ func (w *responseWriter) Begin(dst []byte, _ int) []byte {
 		w.send("response.created", ordered.MemberOf("response", v))
 		w.send("response.in_progress", ordered.MemberOf("response", v))
 	}
-	return w.dst
-}
-
-func (w *responseWriter) Delta(dst []byte, d chat.Delta) []byte {
-	w.dst = dst
-	w.blocks.add(d)
 	return w.dst
 }
 
