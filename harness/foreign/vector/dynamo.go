@@ -312,37 +312,12 @@ func (v *Verifier) dynamo(ctx context.Context, vec *Vector) error {
 // started prepares the request of a case, in the first mode of thinking whose prompt leaves the
 // block of reasoning as the case begins: open or not.
 func (t *template) started(vec *Vector) (*engine.Plan, error) {
-	chatTemplate, err := t.chat()
-	if err != nil {
-		return nil, err
-	}
 	open := strings.EqualFold(vec.Value.At("starts").Text(), "reasoning")
-	f := &chatTemplate.Analysis().Format
-	var first *engine.Plan
-	for _, mode := range []ordered.Value{{}, ordered.Boolean(true), ordered.Boolean(false)} {
-		request, err := chat.ParseRequest(fixtureRequest(vec, mode))
-		if err != nil {
-			return nil, err
-		}
-		plan, err := chatTemplate.Prepare(request, engine.PrepareOptions{Insist: true})
-		if err != nil {
-			if first == nil && !mode.Bool() {
-				return nil, err
-			}
-			continue
-		}
+	plan, _, err := t.thinking(vec, func(t *engine.Template, plan *engine.Plan) (bool, error) {
 		prefill, err := plan.Prompt.Prefill()
-		if err != nil {
-			return nil, err
-		}
-		if turns.LeavesOpen(f, prefill) == open {
-			return plan, nil
-		}
-		if first == nil {
-			first = plan
-		}
-	}
-	return first, nil
+		return err == nil && turns.LeavesOpen(&t.Analysis().Format, prefill) == open, err
+	}, ordered.Value{}, ordered.Boolean(true), ordered.Boolean(false))
+	return plan, err
 }
 
 // expectDynamo compares a message with a case's reading: texts by their words, since engines differ

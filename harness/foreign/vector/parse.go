@@ -137,11 +137,8 @@ func expectAccepted(plan *engine.Plan, output string) error {
 
 // expectMessage compares a message with a vector's want.
 func expectMessage(want ordered.Value, got chat.Message, partial bool) error {
-	for _, field := range [...]struct{ name, text string }{{"reasoning_content", got.Reasoning},
-		{"content", got.Content}} {
-		if w := want.At(field.name).Text(); strings.TrimSpace(w) != strings.TrimSpace(field.text) {
-			return fmt.Errorf("%s\nwant %q\ngot  %q", field.name, w, field.text)
-		}
+	if err := expectTexts(want, got); err != nil {
+		return err
 	}
 	calls := want.At("tool_calls").Items()
 	if len(calls) != len(got.ToolCalls) {
@@ -150,6 +147,17 @@ func expectMessage(want ordered.Value, got chat.Message, partial bool) error {
 	for i, w := range calls {
 		if err := expectCall(w, got.ToolCalls[i], partial && i == len(calls)-1); err != nil {
 			return fmt.Errorf("tool_calls[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+// expectTexts compares the texts of a message, but for the white space around them.
+func expectTexts(want ordered.Value, got chat.Message) error {
+	for _, field := range [...]struct{ name, text string }{{"reasoning_content", got.Reasoning},
+		{"content", got.Content}} {
+		if w := want.At(field.name).Text(); strings.TrimSpace(w) != strings.TrimSpace(field.text) {
+			return fmt.Errorf("%s\nwant %q\ngot  %q", field.name, w, field.text)
 		}
 	}
 	return nil
