@@ -1,8 +1,10 @@
 package main
 
 import (
+	_ "embed" // the table
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/goassay/assay/engine/ordered"
@@ -20,6 +22,40 @@ func times(piece string) func(int) string {
 		}
 		return b.String()
 	}
+}
+
+//go:embed testdata/inputs.txt
+var inputs string
+
+// tableLine is a generator in testdata/inputs.txt.
+var tableLine = regexp.MustCompile(`(?m)^(.*?): (.*)([⟦⟨])(.*)[⟧⟩](.*)$`)
+
+// tabled returns the generators of a section of testdata/inputs.txt.
+func tabled(section string) (all []generator) {
+	_, rest, _ := strings.Cut(inputs, "\n# "+section+"\n")
+	rest, _, _ = strings.Cut(rest, "\n# ")
+	for _, m := range tableLine.FindAllStringSubmatch(rest, -1) {
+		for i := range m {
+			m[i] = strings.ReplaceAll(m[i], "⏎", "\n")
+		}
+		make := between
+		if m[3] == "⟨" {
+			make = list
+		}
+		all = append(all, generator{m[1], make(m[2], m[4], m[5])})
+	}
+	return all
+}
+
+// placed returns those of a section whose names begin with a place, each in its place.
+func placed(section string,
+	into func(place string, make func(int) string) func(int) string) []generator {
+	all := tabled(section)
+	for i, g := range all {
+		place, name, _ := strings.Cut(g.name, " ")
+		all[i] = generator{name, into(place, g.make)}
+	}
+	return all
 }
 
 // ofJSON returns a door that reads JSON first.
