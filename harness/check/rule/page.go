@@ -49,7 +49,7 @@ func (r Rule) Page(width int, colors bool) string {
 	prose("", r.Short)
 	prose("Damage", r.Damage)
 	prose("Fix", r.Fix)
-	for _, p := range pains {
+	for _, p := range pains() {
 		if slices.Contains(p.Rules, r.ID) {
 			prose("Seen", fmt.Sprintf("%s (%s, %s)", p.What, p.ID, p.Seen))
 		}

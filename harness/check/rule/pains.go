@@ -1,6 +1,11 @@
 package rule
 
-import "slices"
+import (
+	_ "embed" // the faults
+	"slices"
+	"strings"
+	"sync"
+)
 
 // Pain is a kind of fault as public trackers have it, and the rules that catch it.
 type Pain struct {
@@ -11,101 +16,16 @@ type Pain struct {
 }
 
 // Pains returns the faults that rules are there for.
-func Pains() []Pain { return slices.Clone(pains) }
+func Pains() []Pain { return slices.Clone(pains()) }
 
-var pains = []Pain{
-	{"P1", "streaming and non-streaming classified the same text differently",
-		"vllm-project/vllm#48217, vllm-project/vllm#49717", []string{"S014", "S022"}},
-	{"P2", "reasoning was found non-streaming, and was content when streamed",
-		"vllm-project/vllm#45687, vllm-project/vllm#36632", []string{"S014", "S016"}},
-	{"P3", "a part of a marker leaked into the content",
-		"vllm-project/vllm#51559, ggml-org/llama.cpp#15083", []string{"S014", "S016"}},
-	{"P4", "the result depended on where chunks were cut",
-		"vllm-project/vllm#55079, sgl-project/sglang#31915", []string{"S014"}},
-	{"P5", "several calls in one delta lost arguments",
-		"sgl-project/sglang#37634, vllm-project/vllm#35421", []string{"S009", "S010", "S014"}},
-	{"P6", "streaming in small pieces shifted indices and types of calls",
-		"sgl-project/sglang#35564", []string{"S009", "S014"}},
-	{"P7", "deltas were malformed: a name that was null, fragments of arguments twice",
-		"sgl-project/sglang#23071", []string{"S003", "S006", "S007", "S009", "S010"}},
-	{"P8", "an output that was cut off was handled differently on each path",
-		"vllm-project/vllm#47137", []string{"S005", "S012"}},
-	{"P9", "one delta had reasoning and content",
-		"vllm-project/vllm#43933", []string{"S008"}},
-	{"P10", "a character that was split over tokens became U+FFFD in the stream only",
-		"antonellof/ferrox#124, mattn/tensai#110", []string{"S011"}},
-	{"P11", "white space was other in the stream",
-		"vllm-project/vllm#49426, waybarrios/vllm-mlx#462", []string{"S014"}},
-	{"P13", "the prompt opened reasoning, the parser waited for the tag in the output, and reasoning was lost",
-		"ggml-org/llama.cpp#12275, hiyouga/LLaMA-Factory#8219, Blaizzy/mlx-vlm#1161", []string{"A019", "A022", "A034", "S016", "S022"}},
-	{"P14", "thinking was turned off, and the answer was reasoning with empty content",
-		"vllm-project/vllm#19839, vllm-project/vllm#40816", []string{"S020"}},
-	{"P15", "a model that does not think was taken for one that does",
-		"ggml-org/llama.cpp#20325, ggml-org/llama.cpp#18675", []string{"A034", "S020"}},
-	{"P16", "a call within reasoning was not read",
-		"ggml-org/llama.cpp#29248, ggml-org/llama.cpp#24202", []string{"S022"}},
-	{"P17", "prose about calls within reasoning was read as a call",
-		"lmstudio-ai/lmstudio-bug-tracker#1592", []string{"S022"}},
-	{"P18", "the tool parser swallowed the end of the reasoning",
-		"vllm-project/vllm#51679", []string{"S016", "S022"}},
-	{"P19", "the history was full of empty thinking blocks",
-		"ggml-org/llama.cpp#22507, QwenLM/Qwen3.8#131", []string{"A021"}},
-	{"P20", "reasoning was taken out of the history, so that every turn processed the whole prompt again",
-		"QwenLM/Qwen3#1826, QwenLM/Qwen3.8#48, ggml-org/llama.cpp#22746", []string{"A019", "A020"}},
-	{"P21", "an answer to be continued was refused or broken",
-		"ggml-org/llama.cpp#20861, ggml-org/llama.cpp#21889", []string{"S002"}},
-	{"P22", "arguments were typed by guess: \"02134\" came back as 2134",
-		"lablup/mlxcel#1336, smg-project/smg#1761", []string{"A003", "A025", "S018", "S022"}},
-	{"P23", "null, \"none\" and nullable arguments were taken for each other",
-		"vllm-project/vllm#39599, vllm-project/vllm#46827, sgl-project/sglang#35914", []string{"A003", "A041", "S018"}},
-	{"P24", "digits of numbers were lost",
-		"ai-dynamo/frontend-crates#339", []string{"A024", "S018"}},
-	{"P25", "an argument that contained the closing marker was cut off there",
-		"raullenchai/Rapid-MLX#1515, raullenchai/Rapid-MLX#1542, vllm-project/vllm#44060", []string{"A011", "S022"}},
-	{"P26", "of several calls only one arrived",
-		"ggml-org/llama.cpp#14101, can1357/oh-my-pi#1970", []string{"A003", "A026", "S010", "S022"}},
-	{"P27", "a small drift of the model ended the whole turn in an error",
-		"ollama/ollama#14834, ggml-org/llama.cpp#27733", []string{"S001", "S004", "S005", "S021"}},
-	{"P28", "ids of calls were refused, or never reached the model",
-		"ml-explore/mlx-lm#1375, ml-explore/mlx-lm#821", []string{"A027", "A033", "S001"}},
-	{"P30", "a documented format was refused",
-		"ggml-org/llama.cpp#23838, ggml-org/llama.cpp#21771", []string{"S022"}},
-	{"P31", "a call was repeated as content when it was streamed",
-		"mudler/LocalAI#10052, mudler/LocalAI#9658", []string{"S010", "S014"}},
-	{"P32", "the order of arguments changed between the answer and the history",
-		"unslothai/unsloth#10791, ai-dynamo/dynamo#10624", []string{"A023"}},
-	{"P34", "a schema was refused as a grammar",
-		"ggml-org/llama.cpp#25895, ggml-org/llama.cpp#26596", []string{"S001", "S019"}},
-	{"P35", "a grammar that failed was dropped, and the answer unconstrained",
-		"ggml-org/llama.cpp#19051", []string{"S017", "S018", "S019"}},
-	{"P36", "the grammar allowed texts that the parser did not read, or the other way round",
-		"ggml-org/llama.cpp#24807, ggml-org/llama.cpp#29240", []string{"A006", "A007", "S018"}},
-	{"P37", "a call was required beside reasoning, and was blocked, not enforced or an error",
-		"ggml-org/llama.cpp#15247, vllm-project/vllm#46149, vllm-project/vllm#20663", []string{"S001", "S017"}},
-	{"P38", "a template ran in one engine and failed in another",
-		"google/minja#82, sgl-project/sglang#13722, ikawrakow/ik_llama.cpp#1203, lmstudio-ai/lmstudio-bug-tracker#1342", []string{"A001", "A002", "A009", "A010", "S001", "S023"}},
-	{"P39", "JSON was written with HTML escapes or sorted keys",
-		"abetlen/llama-cpp-python#1486, nobodywho-ooo/nobodywho#519", []string{"A023", "A029", "S023"}},
-	{"P40", "arguments came as a string where an object was expected, or the other way round",
-		"QwenLM/Qwen3-Coder#444, QwenLM/Qwen3#1894", []string{"A018", "A036"}},
-	{"P41", "content that was null was printed as None",
-		"vllm-project/vllm#54337, Blaizzy/mlx-vlm#1864", []string{"A012", "A040", "S023"}},
-	{"P42", "system messages and results of tools were dropped or refused",
-		"vllm-project/vllm#39614, ggml-org/llama.cpp#20733, ggml-org/llama.cpp#27367", []string{"A013", "A014", "A015", "A016", "A030", "A033", "A061", "A062", "S023"}},
-	{"P43", "prompts began with two BOS tokens",
-		"abetlen/llama-cpp-python#1501, ggml-org/llama.cpp#15086, unslothai/unsloth#10682", []string{"A017", "S023"}},
-	{"P44", "white space drifted between templates that were meant to be equal, and answers changed",
-		"vllm-project/vllm#20717, ggml-org/llama.cpp#24644", []string{"A031", "D005", "D008", "S023"}},
-	{"P45", "publishers and quantisers edited the template, and files made before that carry the old one",
-		"unslothai/unsloth#8266, ggml-org/llama.cpp#21704, lmstudio-ai/lmstudio-bug-tracker#2186", []string{"A050", "A055"}},
-	{"P46", "servers disagreed on which of several templates counts",
-		"huggingface/text-generation-inference#3247, ikawrakow/ik_llama.cpp#668", []string{"A032", "A050", "A051", "A052", "A054"}},
-	{"P47", "a model without a usable template was served with a built-in one, and nobody was told",
-		"ggml-org/llama.cpp#11616, containers/ramalama#1857", []string{"A053", "A054"}},
-	{"P48", "special tokens were in the answer",
-		"vllm-project/vllm#46224", []string{"S016"}},
-	{"P49", "a turn was left open in one place only, after a tool's result, and the model read two turns as one",
-		"Gemma 4's template, for 96 days", []string{"A058", "A059", "A060"}},
-	{"P58", "a provider served the model worse than its publisher",
-		"sgl-project/sglang#39898, vllm-project/vllm#48731, MoonshotAI/K2-Vendor-Verifier#10", []string{"V005", "V007", "V009"}},
-}
+//go:embed pains.txt
+var painList string
+
+// pains are the lines of pains.txt, whose columns are parted by tabs.
+var pains = sync.OnceValue(func() (all []Pain) {
+	for line := range strings.Lines(painList) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		all = append(all, Pain{f[0], f[1], f[2], strings.Fields(f[3])})
+	}
+	return all
+})

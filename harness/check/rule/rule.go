@@ -126,7 +126,7 @@ func (r Rule) Markdown() string {
 	}
 	text := fmt.Sprintf("## %s\n\n**%s** (%s). %s\n\n*Damage:* %s\n\n*Fix:* %s\n", r.ID, r.Name,
 		kind, r.Short, r.Damage, r.Fix)
-	for _, p := range pains {
+	for _, p := range pains() {
 		if slices.Contains(p.Rules, r.ID) {
 			text += fmt.Sprintf("\n*Seen* (%s): %s: %s.\n", p.ID, p.What, p.Seen)
 		}

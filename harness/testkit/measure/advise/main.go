@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed" // requests
 	"encoding/json"
 	"errors"
 	"flag"
@@ -167,44 +168,17 @@ func draft(p pair) (*advisory.Record, error) {
 	return r, witness(t, faulty, mended, p.Requests)
 }
 
-// common are requests beside those that are spelled unusually.
-var common = []string{
-	`{"messages": [{"role": "user", "content": "Who won the race?"},
-	{"role": "assistant", "content": "", "tool_calls": [{"id": "call_9f8e", "type": "function",
-	"function": {"name": "find_results", "arguments": {"city": "Lyon", "year": 1999, "live": false,
-	"note": null}}}]}, {"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."}]}`,
-	`{"messages": [{"role": "user", "content": "Who won the race?"}], "tools": [{"type": "function",
-	"function": {"name": "find_results", "description": "Finds results.", "parameters": {"type":
-	"object", "properties": {"city": {"type": ["string", "null"]}, "year": {"anyOf":
-	[{"type": "integer"}, {"type": "string"}]}}}}}]}`,
-	`{"messages": [{"role": "user", "content": "Who won the race?"},
-	{"role": "assistant", "content": "Let me look.", "reasoning_content": "A list may help.",
-	"tool_calls": [{"id": "call_9f8e", "type": "function", "function": {"name": "find_results",
-	"arguments": {"city": "Lyon"}}}, {"id": "call_77ab", "type": "function", "function": {"name":
-	"find_dates", "arguments": {"city": "Oslo"}}}]},
-	{"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."},
-	{"role": "tool", "tool_call_id": "call_77ab", "content": "In May."},
-	{"role": "assistant", "content": "It is in May."}, {"role": "user", "content": "Thanks!"}]}`,
-	`{"messages": [{"role": "user", "content": "Who won the race?"},
-	{"role": "assistant", "content": "", "tool_calls": [{"id": "call_9f8e", "type": "function",
-	"function": {"name": "find_results", "arguments": {"city": "Lyon"}}}]},
-	{"role": "tool", "tool_call_id": "call_9f8e", "content": "Nobody yet."},
-	{"role": "assistant", "content": "", "tool_calls": [{"id": "call_77ab", "type": "function",
-	"function": {"name": "find_dates", "arguments": {"city": "Oslo"}}}]},
-	{"role": "tool", "tool_call_id": "call_77ab", "content": [{"type": "text", "text": "In May."},
-	{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}],
-	"tools": [{"type": "function", "function": {"name": "find_dates", "parameters": {"type":
-	"object", "properties": {"city": {"type": "string"}}}}}]}`,
-	`{"messages": [{"role": "user", "content": "Who won the race?"},
-	{"role": "assistant", "content": "Nobody yet."}], "add_generation_prompt": false}`,
-}
+// common has requests beside those that are spelled unusually.
+//
+//go:embed common.jsonl
+var common string
 
 // requests returns all that witnesses are chosen from.
 func requests() (all []ordered.Value) {
 	for _, s := range append(sent.Plain(), sent.All()...) {
 		all = append(all, s.Sent)
 	}
-	for _, text := range common {
+	for text := range strings.Lines(common) {
 		all = append(all, ordered.MustParse(text))
 	}
 	return all
