@@ -101,14 +101,14 @@ func (e *export) run(c *call, write func(script.Variant) error) error {
 	return e.out.Flush()
 }
 
-func (e *export) vector(members ...ordered.Member) {
+func (e *export) vector(v ordered.Value) {
 	switch {
 	case !e.json:
-		fmt.Fprintln(e.out, ordered.ObjectOf(members...))
+		fmt.Fprintln(e.out, v)
 	case e.written == 0:
-		fmt.Fprintf(e.out, "[\n%s", ordered.ObjectOf(members...))
+		fmt.Fprintf(e.out, "[\n%s", v)
 	default:
-		fmt.Fprintf(e.out, ",\n%s", ordered.ObjectOf(members...))
+		fmt.Fprintf(e.out, ",\n%s", v)
 	}
 	e.written++
 }
@@ -129,11 +129,8 @@ func (e *export) battery(v script.Variant) error {
 		if err != nil {
 			continue // a render that the native engine refuses is no golden prompt
 		}
-		e.vector(ordered.MemberOf("kind", ordered.Str("jinja")),
-			ordered.MemberOf("id", ordered.Str(v.Name+"/"+c.Name)),
-			ordered.MemberOf("template", ordered.Str(src.Text)),
-			ordered.MemberOf("vars", t.ChatTemplate().Vars(in)),
-			ordered.MemberOf("want", ordered.Str(text)))
+		e.vector(ordered.Pairs("kind", "jinja", "id", v.Name+"/"+c.Name, "template", src.Text,
+			"vars", t.ChatTemplate().Vars(in), "want", text))
 	}
 	return nil
 }
@@ -149,10 +146,8 @@ func (e *export) cases(v script.Variant) error {
 	if err != nil {
 		return err
 	}
-	e.vector(ordered.MemberOf("kind", ordered.Str("caps")),
-		ordered.MemberOf("id", ordered.Str("caps/"+f.Name)),
-		ordered.MemberOf("template", ordered.Str(src.Name)),
-		ordered.MemberOf("want", t.Caps().Value()))
+	e.vector(ordered.Pairs("kind", "caps", "id", "caps/"+f.Name, "template", src.Name,
+		"want", t.Caps().Value()))
 	cases, err := script.ReadAll(e.suite.Corpus.FS, f.Cases)
 	for _, c := range cases {
 		if c.Parsed && c.Template == "" { // a vector names a template of the corpus
@@ -163,30 +158,25 @@ func (e *export) cases(v script.Variant) error {
 }
 
 func (e *export) parse(t *engine.Template, template, id string, c families.Case) {
-	members := []ordered.Member{ordered.MemberOf("kind", ordered.Str("parse")),
-		ordered.MemberOf("id", ordered.Str(id)),
-		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("request", c.Request),
-		ordered.MemberOf("output", ordered.Str(c.Output)),
-		ordered.MemberOf("want", wantValue(c.Message))}
+	v := ordered.Pairs("kind", "parse", "id", id, "template", template, "request", c.Request,
+		"output", c.Output, "want", wantValue(c.Message))
 	if c.Reason.Cut() {
-		members = append(members, ordered.MemberOf("partial", ordered.Boolean(true)))
+		v = v.With("partial", ordered.Boolean(true))
 	}
 	if c.Accepts {
-		members = append(members, ordered.MemberOf("grammar_accepts", ordered.Boolean(true)))
+		v = v.With("grammar_accepts", ordered.Boolean(true))
 	}
 	if len(c.Fallbacks) > 0 {
-		members = append(members,
-			ordered.MemberOf("fallback", ordered.ListOf(c.Fallbacks, ordered.Str)))
+		v = v.With("fallback", ordered.ListOf(c.Fallbacks, ordered.Str))
 	}
 	if r, err := chat.ParseRequest(c.Request); err == nil {
 		if prompt, err := t.Render(r); err == nil {
 			if prefill, err := prompt.Prefill(); err == nil {
-				members = append(members,
-					ordered.MemberOf("generation_prompt", ordered.Str(prefill)))
+				v = v.With("generation_prompt", ordered.Str(prefill))
 			}
 		}
 	}
-	e.vector(members...)
+	e.vector(v)
 }
 
 // wantValue is a message in the form of vectors.

@@ -12,7 +12,12 @@ import (
 // the bytes of a surrogate, which no text has. So every class is written by the characters that it
 // takes. A grammar that names tokens is an error.
 func (g *Grammar) EBNF() (string, error) {
-	p := ebnf{names: names(g, Root, func(name string) string { return "r-" + name })}
+	p := ebnf{names: names(g, Root, "-", func(name string) string {
+		if name[0] <= '9' { // a hyphen or a digit
+			name = "r-" + name
+		}
+		return name
+	})}
 	for _, r := range g.Rules {
 		p.text(p.names[r.Name])
 		p.text(" ::= ")
@@ -22,20 +27,18 @@ func (g *Grammar) EBNF() (string, error) {
 	return string(p.dst), p.err
 }
 
-// names maps the rules of a grammar to their names in another language: as they are, except for
-// the root's, and changed where they do not begin with a letter.
-func names(g *Grammar, root string, change func(name string) string) map[string]string {
+// names maps the rules of a grammar to their names in another language, which has its own for the
+// root. Of rules that are spelled alike, all but the first get a number behind a sign.
+func names(g *Grammar, root, sign string, spelled func(name string) string) map[string]string {
 	names, taken := map[string]string{Root: root}, map[string]bool{root: true}
 	for _, r := range g.Rules {
 		if r.Name == Root {
 			continue
 		}
-		name := r.Name
-		if name[0] <= '9' { // a hyphen or a digit
-			name = change(name)
-		}
+		base := spelled(r.Name)
+		name := base
 		for n := 2; taken[name]; n++ {
-			name = r.Name + "-" + strconv.Itoa(n)
+			name = base + sign + strconv.Itoa(n)
 		}
 		names[r.Name], taken[name] = name, true
 	}

@@ -19,7 +19,7 @@ import (
 // of its characters (see [lexing]).
 func (g *Grammar) Lark() string {
 	p := lark{g: g.withLoops(), loop: map[*Element]bool{}, whole: map[*Element]int{}}
-	p.names = larkNames(p.g)
+	p.names = names(p.g, "start", "_", larkName)
 	p.lex()
 	for i := range p.g.Rules {
 		p.text(p.names[p.g.Rules[i].Name])
@@ -30,26 +30,13 @@ func (g *Grammar) Lark() string {
 	return string(p.dst)
 }
 
-// larkNames maps names of rules to those of Lark: small letters, digits and underscores; the root
-// is named start.
-func larkNames(g *Grammar) map[string]string {
-	const start = "start"
-	names, taken := map[string]string{Root: start}, map[string]bool{start: true}
-	for _, r := range g.Rules {
-		if r.Name == Root {
-			continue
-		}
-		base := strings.ReplaceAll(strings.ToLower(r.Name), "-", "_")
-		if base[0] < 'a' {
-			base = "r_" + base
-		}
-		name := base
-		for n := 2; taken[name]; n++ {
-			name = fmt.Sprint(base, "_", n)
-		}
-		names[r.Name], taken[name] = name, true
+// larkName is a name in Lark: small letters, digits and underscores.
+func larkName(name string) string {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	if name[0] < 'a' {
+		name = "r_" + name
 	}
-	return names
+	return name
 }
 
 type lark struct {

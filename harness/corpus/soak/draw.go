@@ -48,8 +48,8 @@ func (d *drawer) request() {
 	if d.oneIn(3) {
 		choice := ordered.Str(pick(d, []string{"auto", "none", "required"}))
 		if len(names) > 0 && d.oneIn(4) {
-			choice = object("type", ordered.Str("function"), "function",
-				object("name", ordered.Str(pick(d, names))))
+			choice = ordered.Pairs("type", "function", "function",
+				ordered.Pairs("name", pick(d, names)))
 		}
 		v = v.With("tool_choice", choice)
 	}
@@ -99,11 +99,11 @@ func (d *drawer) tools() []ordered.Value {
 			name = fmt.Sprint(name, i)
 		}
 		used[name] = true
-		f := object("name", ordered.Str(name), "description", ordered.Str("Does "+name))
+		f := ordered.Pairs("name", name, "description", "Does "+name)
 		if !d.oneIn(8) {
 			f = f.With("parameters", d.object(2))
 		}
-		tools = append(tools, object("type", ordered.Str("function"), "function", f))
+		tools = append(tools, ordered.Pairs("type", "function", "function", f))
 	}
 	if d.oneIn(4) {
 		tools = append(tools, standard.Tools().JSON().At("tools").Items()...)
@@ -125,7 +125,7 @@ func (d *drawer) object(depth int) ordered.Value {
 			required = append(required, ordered.Str(key))
 		}
 	}
-	v := object("type", ordered.Str("object"), "properties", ordered.ObjectOf(properties...))
+	v := ordered.Pairs("type", "object", "properties", ordered.ObjectOf(properties...))
 	if len(required) > 0 {
 		v = v.With("required", ordered.ArrayOf(required...))
 	}
@@ -150,22 +150,12 @@ func (d *drawer) schema(depth int) ordered.Value {
 		case 0:
 			return d.object(depth)
 		case 1:
-			return object("type", ordered.Str("array"), "items", d.schema(depth-1))
+			return ordered.Pairs("type", "array", "items", d.schema(depth-1))
 		default:
-			return object("anyOf", ordered.ArrayOf(d.schema(depth-1), d.schema(depth-1)))
+			return ordered.Pairs("anyOf", ordered.ArrayOf(d.schema(depth-1), d.schema(depth-1)))
 		}
 	}
 	return pick(d, plainSchemas())
-}
-
-// object makes an object of keys and values in turn.
-func object(pairs ...any) ordered.Value {
-	var members []ordered.Member
-	for i := 0; i < len(pairs); i += 2 {
-		members = append(members,
-			ordered.Member{Key: pairs[i].(string), Value: pairs[i+1].(ordered.Value)})
-	}
-	return ordered.ObjectOf(members...)
 }
 
 // output draws an output: recorded, of another family, a sentence of the grammar, or several of

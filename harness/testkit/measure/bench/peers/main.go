@@ -35,6 +35,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/subject"
@@ -268,35 +269,26 @@ func write(in *bench.Inputs, name string) error {
 	if err != nil {
 		return err
 	}
-	member := ordered.MemberOf
-	var templates, prompts []ordered.Value
-	for _, t := range in.Templates {
-		templates = append(templates,
-			ordered.ObjectOf(member("name", ordered.Str(t.Name)),
-				member("source", ordered.Str(t.Text))))
-	}
-	for _, r := range renders {
-		prompts = append(prompts,
-			ordered.ObjectOf(member("template", ordered.Int(r.Template)), member("vars", r.Vars),
-				member("want", ordered.Str(r.Want))))
-	}
+	templates := lists.Map(in.Templates, func(t engine.Source) ordered.Value {
+		return ordered.Pairs("name", t.Name, "source", t.Text)
+	})
+	prompts := lists.Map(renders, func(r bench.Render) ordered.Value {
+		return ordered.Pairs("template", r.Template, "vars", r.Vars, "want", r.Want)
+	})
 	request := standard.ToolRequest()
-	var outputs []ordered.Member
+	outputs := ordered.ObjectOf()
 	for _, out := range bench.Outputs {
 		for _, tokens := range streams {
-			outputs = append(outputs, member(answer(out, tokens), ordered.Str(out.Make(tokens))))
+			outputs = outputs.With(answer(out, tokens), ordered.Str(out.Make(tokens)))
 		}
 	}
 	own, err := in.Own(bench.Family)
 	if err != nil {
 		return err
 	}
-	text := ordered.ObjectOf(member("templates", ordered.ArrayOf(templates...)),
-		member("renders", ordered.ArrayOf(prompts...)),
-		member("request", ordered.ObjectOf(member("messages", ordered.ArrayOf(request.Messages...)),
-			member("tools", request.ToolsValue()))),
-		member("own", ordered.Str(own.ChatTemplate().Source.Text)),
-		member("outputs", ordered.ObjectOf(outputs...))).String()
+	text := ordered.Pairs("templates", templates, "renders", prompts, "request",
+		ordered.Pairs("messages", request.Messages, "tools", request.ToolsValue()),
+		"own", own.ChatTemplate().Source.Text, "outputs", outputs).String()
 	return os.WriteFile(name, []byte(text), 0o666)
 }
 
