@@ -92,26 +92,21 @@ func compact(text string) string {
 
 // FormatMessage returns a message as a script has it: indented JSON.
 func FormatMessage(m chat.Message) string {
-	members := []ordered.Member{}
+	v := ordered.ObjectOf()
 	if m.Reasoning != "" {
-		members = append(members,
-			ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
+		v = v.With("reasoning_content", ordered.Str(m.Reasoning))
 	}
-	members = append(members, ordered.Member{Key: "content", Value: ordered.Str(m.Content)})
+	v = v.With("content", ordered.Str(m.Content))
 	if len(m.ToolCalls) > 0 {
-		calls := make([]ordered.Value, len(m.ToolCalls))
-		for i, c := range m.ToolCalls {
-			call := ordered.ObjectOf()
+		v = v.With("tool_calls", ordered.ListOf(m.ToolCalls, func(c chat.ToolCall) ordered.Value {
+			call := ordered.Pairs("name", c.Name, "arguments", c.Arguments)
 			if c.ID != "" {
-				call = call.With("id", ordered.Str(c.ID))
+				call = ordered.Pairs("id", c.ID, "name", c.Name, "arguments", c.Arguments)
 			}
-			calls[i] = call.With("name", ordered.Str(c.Name)).
-				With("arguments", ordered.Str(c.Arguments))
-		}
-		members = append(members,
-			ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(calls...)})
+			return call
+		}))
 	}
-	return string(ordered.ObjectOf(members...).Append(nil, ordered.Pretty))
+	return string(v.Append(nil, ordered.Pretty))
 }
 
 func diffMessages(want, got chat.Message) string {

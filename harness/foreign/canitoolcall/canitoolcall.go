@@ -133,25 +133,19 @@ func (w *Writer) Record(c families.Case) (ordered.Value, error) {
 	if err != nil {
 		return ordered.Value{}, err
 	}
-	members := []ordered.Member{
-		ordered.MemberOf("id",
-			ordered.Str(fmt.Sprintf("%s/assay-%s-%d", w.family, c.Name, c.Number))),
-		ordered.MemberOf("family", ordered.Str(w.family)),
-		ordered.MemberOf("models", ordered.ArrayOf(ordered.Str(w.model.Repo))),
-		ordered.MemberOf("spec_version", ordered.Str("0.1")),
-		ordered.MemberOf("provenance", w.provenance()),
-		ordered.MemberOf("tools", ordered.ArrayOf(c.Request.At("tools").Items()...)),
-		ordered.MemberOf("raw_output", ordered.Str(w.withoutStop(c.Output))),
-		ordered.MemberOf("generation_prompt", ordered.Str(w.header(plan.Prompt.Text, prefill))),
-	}
+	v := ordered.Pairs("id", fmt.Sprintf("%s/assay-%s-%d", w.family, c.Name, c.Number),
+		"family", w.family, "models", []string{w.model.Repo}, "spec_version", "0.1",
+		"provenance", w.provenance(), "tools", c.Request.At("tools").Items(),
+		"raw_output", w.withoutStop(c.Output),
+		"generation_prompt", w.header(plan.Prompt.Text, prefill))
 	if thinking.Kind() == ordered.Bool {
-		members = append(members, ordered.MemberOf("thinking", thinking))
+		v = v.With("thinking", thinking)
 	}
-	members = append(members, expected, ordered.MemberOf("tags", tags(c, read, prefill)))
+	v = v.With(expected.Key, expected.Value).With("tags", tags(c, read, prefill))
 	if about, _, _ := strings.Cut(c.About, "\n"); about != "" {
-		members = append(members, ordered.MemberOf("notes", ordered.Str(about)))
+		v = v.With("notes", ordered.Str(about))
 	}
-	return ordered.ObjectOf(members...), nil
+	return v, nil
 }
 
 // asked reports whether a request without a conversation has a prompt that begins the answer in the
