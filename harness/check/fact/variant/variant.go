@@ -142,24 +142,26 @@ func Judge(t *chattemplate.Template) []Fault {
 var closing = regexp.MustCompile(`^(?:</[\w|:.-]+>|\[/[\w|:.-]+\])$`)
 
 // tags returns the pairs of tags, other than those of the spellings, that the template looks for
-// in the content of an answer with reasoning.
+// in the content of an answer with reasoning, or without a member for it.
 func (j *judge) tags(spellings []sent.Spelling) [][2]string {
 	var all [][2]string
-	seen := map[string]bool{} // plain requests
+	seen := map[string]bool{} // requests
 	for _, s := range spellings {
-		if s.Relation != sent.Inline || seen[s.Plain.String()] {
-			continue
-		}
-		seen[s.Plain.String()] = true
-		in, err := j.views[0].Input(s.Plain)
-		if err != nil {
-			continue
-		}
-		o, _ := j.t.Observe(in) // the trace is there even where rendering fails
-		for _, literal := range o.Trace.Literals("messages[1].content") {
-			tags := [2]string{strings.Replace(literal, "/", "", 1), literal}
-			if closing.MatchString(literal) && tags != s.Tags && !slices.Contains(all, tags) {
-				all = append(all, tags)
+		for _, request := range []ordered.Value{s.Plain, s.Sent} {
+			if s.Relation != sent.Inline || seen[request.String()] {
+				continue
+			}
+			seen[request.String()] = true
+			in, err := j.views[0].Input(request)
+			if err != nil {
+				continue
+			}
+			o, _ := j.t.Observe(in) // the trace is there even where rendering fails
+			for _, literal := range o.Trace.Literals("messages[1].content") {
+				tags := [2]string{strings.Replace(literal, "/", "", 1), literal}
+				if closing.MatchString(literal) && tags != s.Tags && !slices.Contains(all, tags) {
+					all = append(all, tags)
+				}
 			}
 		}
 	}
