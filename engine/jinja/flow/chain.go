@@ -212,14 +212,21 @@ func (m *Model) Fixed(names ...string) []*Ref {
 	return all
 }
 
-// definedness reads a condition that asks for nothing but whether a variable is defined; "": it is
-// another one.
+// definedness reads a condition that asks whether a variable is defined, and whether the branch runs
+// where it is; "": it is another one. What else the condition asks for says nothing of the variable.
 func definedness(x syntax.Expr) (name string, is bool) {
 	switch x := x.(type) {
 	case *syntax.Unary:
 		if x.Op == "not" {
 			name, is = definedness(x.X)
 			return name, !is
+		}
+	case *syntax.Logic:
+		for _, sides := range [][2]syntax.Expr{{x.X, x.Y}, {x.Y, x.X}} {
+			if name, is := definedness(sides[0]); x.Op == "or" && name != "" && !is &&
+				!mentions(sides[1], name) {
+				return name, true // by the other side
+			}
 		}
 	case *syntax.Test:
 		if n, ok := x.X.(*syntax.Name); ok && (x.Name == "defined" || x.Name == "undefined") {

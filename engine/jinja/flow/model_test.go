@@ -143,6 +143,9 @@ func TestChains(t *testing.T) {
 		{"{% if not x %}{% set x = 1 %}{% endif %}{{ x }}", ""},
 		{"{% if x is defined %}{% set x = 1 %}{% endif %}{{ x }}", "x over"},
 		{"{% if x is defined %}{% set x = x + 1 %}{% endif %}{{ x }}", ""},
+		{"{% if x is not defined or y %}{% set x = 1 %}{% endif %}{{ x }}", "x over"},
+		{"{% if x is not defined or not x %}{% set x = 1 %}{% endif %}{{ x }}", ""},
+		{"{% if x is defined and y %}{% set x = 1 %}{% endif %}{{ x }}", ""},
 		{"{% set n = namespace(k=1) %}{% set k = 2 %}{{ n.k }}", "n.k unset"},
 		{"{% set n = namespace(k=1) %}{% set n.k = 2 %}{{ n.k }}", ""},
 	} {
