@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/growth"
 	"github.com/goassay/assay/harness/check/fact/reason"
 	"github.com/goassay/assay/harness/check/probe"
@@ -33,6 +34,7 @@ var ThinkingInverted = &probe.Rule{
 // checkInverted asks which setting of thinking leaves reasoning open at the end of the prompt.
 func checkInverted(s *probe.Subject, find probe.Finder) {
 	checkKept(s, find)
+	checkBranches(s, find)
 	r := s.Template.Analysis().Format.Reasoning
 	if r.Open.Text == "" || r.Close.Text == "" {
 		return
@@ -69,6 +71,37 @@ func checkInverted(s *probe.Subject, find probe.Finder) {
 		at := report.Parting(on.Text, off.Text)
 		find(on.At(at), "the switch for thinking works the wrong way\n- on:  %s\n+ off: %s",
 			report.Quote(on.Text, at), report.Quote(off.Text, at))
+	}
+}
+
+// checkBranches looks for a switch whose two values change places where the request has tools, or
+// instructions: what one of them writes there the other one writes elsewhere.
+func checkBranches(s *probe.Subject, find probe.Finder) {
+	for _, v := range growth.SwitchesOf(s) {
+		var first [2]string // what the values write in the plainest request
+		for _, told := range [][]ordered.Value{sample.Talk(sample.User),
+			sample.Talk(s.SystemTurn(), sample.User)} {
+			for _, tools := range []bool{false, true} {
+				bare, err := s.Fitted(told, tools, false)
+				on, err1 := s.With(bare, v[0])
+				off, err2 := s.With(bare, v[1])
+				if err != nil || err1 != nil || err2 != nil || on.Text == off.Text {
+					continue
+				}
+				at := report.Parting(on.Text, off.Text)
+				rest := len(source.CommonSuffix(on.Text[at:], off.Text[at:]))
+				these := [2]string{on.Text[at : len(on.Text)-rest], off.Text[at : len(off.Text)-rest]}
+				if first == [2]string{} {
+					first = these
+				}
+				if first[0] == these[1] && first[1] == these[0] {
+					find(on.At(at), "%s works the other way round than in other requests\n"+
+						"- true:  %s\n+ false: %s", v[0].Key, report.Quote(on.Text, at),
+						report.Quote(off.Text, at))
+					return
+				}
+			}
+		}
 	}
 }
 
