@@ -212,8 +212,8 @@ func (m *Model) Fixed(names ...string) []*Ref {
 	return all
 }
 
-// definedness reads a condition that asks whether a variable is defined, and whether the branch runs
-// where it is; "": it is another one. What else the condition asks for says nothing of the variable.
+// definedness reads a condition that asks whether a variable is defined, and whether the branch
+// runs where it is; "": it is another one. What else it asks for says nothing of the variable.
 func definedness(x syntax.Expr) (name string, is bool) {
 	switch x := x.(type) {
 	case *syntax.Unary:

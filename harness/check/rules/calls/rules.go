@@ -25,4 +25,5 @@ var Rules = []*probe.Rule{
 	TextBesideCallLost,
 	PromptForbidsCalls,
 	ResultNamedTwice,
+	ResultNamedOtherwise,
 }

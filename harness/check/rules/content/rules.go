@@ -27,4 +27,5 @@ var Rules = []*probe.Rule{
 	ConversationJudged,
 	DefaultBesideOwn,
 	TextContentRefused,
+	DefaultsDiffer,
 }

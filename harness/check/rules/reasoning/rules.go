@@ -18,4 +18,5 @@ var Rules = []*probe.Rule{
 	ReasoningNeverAsked,
 	AnswerLostWithReasoning,
 	ReasoningOfSomeTurns,
+	InlineReasoningUneven,
 }

@@ -4,10 +4,15 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/boundary"
+	"github.com/goassay/assay/harness/check/fact/markup"
+	"github.com/goassay/assay/harness/check/fact/prompts"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
+	"github.com/goassay/assay/harness/check/sample"
 	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
 )
 
 // TurnsSpacedDifferently is the rule A088: the white space between two turns, or between a text and
@@ -28,6 +33,7 @@ var TurnsSpacedDifferently = &probe.Rule{
 // each kind alone; where each is the same everywhere, that of all kinds.
 func checkSpacing(s *probe.Subject, find probe.Finder) {
 	forgotten := checkSeams(s, find)
+	checkFeedTwice(s, find)
 	if !s.Fires("A059") {
 		checkFeeds(s, find)
 	}
@@ -133,4 +139,30 @@ func findSpacing(s *probe.Subject, find probe.Finder) bool {
 		return true
 	}
 	return false
+}
+
+// checkFeedTwice compares the white space before the marker of a first result with that before a
+// second one, and with what follows the same header in a user message.
+func checkFeedTwice(s *probe.Subject, find probe.Finder) {
+	t, err := prompts.Observe(s, sample.Talk(sample.User, sample.CallTurnOf(sample.Call,
+		sample.LaterCall), sample.Result, sample.LaterResult, sample.LaterUser), true, true)
+	if err != nil {
+		return
+	}
+	first, second := strings.Index(t.Text, "RESULTNEEDLE"), strings.Index(t.Text, "RESULT2NEEDLE")
+	user := strings.Index(t.Text, "USERNEEDLE")
+	if user < 0 || first < user || second < first {
+		return
+	}
+	own := t.Own()
+	before := own[:first]
+	before = before[strings.LastIndexByte(before, 0)+1:]
+	opener := source.CommonSuffix(before, own[first+len("RESULTNEEDLE"):second])
+	header := source.CommonSuffix(before[:len(before)-len(opener)], t.Text[:user])
+	if strings.HasPrefix(opener, "\n") && strings.TrimSpace(opener) != "" &&
+		strings.HasSuffix(header, "\n") && len(markup.In(header)) > 0 {
+		find(t.At(first-len(opener)), "an empty line stands before the first of two tool messages, "+
+			"and none before the second\nthe model sees: %s",
+			report.Quote(t.Text, first-len(opener)))
+	}
 }
