@@ -34,6 +34,14 @@ const sound = `{"messages": [{"role": "user", "content": [
 	{"type": "input_audio", "audio": "rain.wav", "input_audio": {"data": "", "format": "wav"}},
 	{"type": "text", "text": "What is falling?"}]}]}`
 
+// marks is a call whose arguments have one character each for which a format may quote a text.
+const marks = `{"messages": [{"role": "user", "content": "Which of them is it?"},
+	{"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function",
+		"function": {"name": "compare", "arguments": {"less": "one < two", "more": "two > one",
+			"and": "salt & pepper", "lines": "first\nsecond", "quote": "say \"yes\"",
+			"apostrophe": "it's", "slash": "C:\\temp", "brace": "a {b}"}}}]},
+	{"role": "tool", "tool_call_id": "call00001", "name": "compare", "content": "the first"}]}`
+
 // differs reports whether both revisions render the request, and not alike.
 func (t talk) differs() bool { return t.wasErr == nil && t.isErr == nil && t.was != t.is }
 
@@ -55,7 +63,9 @@ func (p *pair) renderTalks() []talk {
 	}
 	plain = append(append(plain, sent.Requests()...), sent.Request{Name: "two pictures",
 		Request: ordered.MustParse(pictures)}, sent.Request{Name: "a sound",
-		Request: ordered.MustParse(sound)})
+		Request: ordered.MustParse(sound)}, sent.Request{
+		Name: "a tool call with <, &, quotes and line feeds, each alone in an argument",
+		Request: ordered.MustParse(marks)})
 	bodies := slices.Clone(plain)
 	for _, s := range sent.All() {
 		bodies = append(bodies, sent.Request{Name: s.Name, Request: s.Plain},

@@ -37,6 +37,7 @@ var edits = []edit{
 	{"tools not described without a system message", "hermes", `if tools or system`, `if system`, rule.Error},
 	{"tool result dropped", "hermes", `'\n<tool_response>\n' + message.content`, `'\n<tool_response>\n'`, rule.Error},
 	{"instruction reworded", "hermes", `These functions are available`, `You can call these functions`, rule.Warning},
+	{"a lone sign in an argument spelled otherwise", "hermes", `else function.arguments | tojson }}`, `else function.arguments | tojson | replace('one <', 'one &lt;') }}`, rule.Error},
 	{"id before arguments", "mistral-nemo", `{"name": "' + call.function.name + '", "arguments": ' }}`, `{"id": "' + id_of(call.id) + '", "name": "' + call.function.name + '", "arguments": ' }}`, rule.Error},
 	{"comma after the last call", "mistral-nemo", `', ' if not loop.last`, `', '`, rule.Error},
 	{"section marker renamed", "mistral-nemo", `'[TOOL_CALLS]['`, `'[CALLS]['`, rule.Error},
