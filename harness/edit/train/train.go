@@ -332,15 +332,6 @@ func (r *Rendering) matches(marked []Span) bool {
 	return true
 }
 
-// Marked returns the spans that the tags of a template mark in a conversation.
-func Marked(t *engine.Template, in chattemplate.Input) ([]Span, error) {
-	m, err := marksOf(t)
-	if err != nil {
-		return nil, err
-	}
-	return m.of(in)
-}
-
 // marks are the tags of a template.
 type marks struct {
 	t      *engine.Template

@@ -260,19 +260,6 @@ func (f *publishedFamily) source(c *families.Corpus) (src subject.Source, ok boo
 	return src, err == nil && digest(src) == f.Template
 }
 
-// Stale returns the families, each with an engine, whose template the corpus has no more.
-func (p *Published) Stale(c *families.Corpus) []string {
-	var stale []string
-	for _, engine := range p.Engines() {
-		for _, name := range p.familiesOf(engine) {
-			if _, ok := p.families[engine][name].source(c); !ok {
-				stale = append(stale, engine+"/"+name)
-			}
-		}
-	}
-	return stale
-}
-
 // formatText returns a template's format and the texts that its prompts put after the header: all
 // that its parser is made of.
 func formatText(t *engine.Template) string {
