@@ -158,7 +158,8 @@ func (c *callReader) ended() peg.Pattern {
 	items := s.Array || s.Object != nil
 	seq := peg.Seq{peg.Space{}}
 	if items {
-		seq = append(seq, peg.Opt{P: peg.Lit{Text: "]"}}, peg.Space{})
+		bracket := c.except(peg.Lit{Text: "]"}, "]", c.own())
+		seq = append(seq, peg.Opt{P: bracket}, peg.Space{})
 	}
 	close := s.Section.Close.Text
 	if close != "" {
@@ -201,7 +202,7 @@ func (c *callReader) separator() peg.Pattern {
 		}
 	}
 	if c.s.Sep.Text == "" && c.s.listed() {
-		alts = append(alts, peg.Seq{c.space(""), peg.Lit{Text: ","}, c.space(" ")})
+		alts = append(alts, peg.Seq{c.space(""), c.except(peg.Lit{Text: ","}, ",", c.own()), c.space(" ")})
 	}
 	switch len(alts) {
 	case 0:
@@ -248,6 +249,9 @@ func (c *callReader) another() peg.Pattern {
 	return append(next, c.declared(announce))
 }
 
+// own returns the format's texts that may stand after a call.
+func (c *callReader) own() []string { return append(c.t.parts().all(nil), c.t.endTexts()...) }
+
 // sectionEnds returns the alternatives for the end of a section: the array's bracket, the section's
 // marker, or one of them. Python lets a comma stand before the bracket.
 func (c *callReader) sectionEnds() (alts peg.Choice) {
@@ -273,11 +277,11 @@ func (c *callReader) sectionEnds() (alts peg.Choice) {
 		alts = append(alts, append(both, c.orStub(closers[1]), peg.Cut{}, after, c.afterCalls()))
 	}
 	for _, t := range closers {
-		fence := peg.Pattern(peg.Seq{})
+		closer, fence := c.orStub(t), peg.Pattern(peg.Seq{})
 		if t == "]" {
-			fence = c.closeFence()
+			closer, fence = c.except(closer, t, c.own()), c.closeFence()
 		}
-		alts = append(alts, peg.Seq{trailing, c.orStub(t), fence, peg.Cut{}, after, c.afterCalls()})
+		alts = append(alts, peg.Seq{trailing, closer, fence, peg.Cut{}, after, c.afterCalls()})
 	}
 	return append(alts, peg.Seq{after, c.afterCalls()})
 }

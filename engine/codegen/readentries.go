@@ -76,8 +76,10 @@ func (c *entryReader) body(tool *tool) peg.Pattern {
 		body := peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool),
 			c.ref(c.name("entries close"), c.close)}
 		if c.t.on(AnyLiteral) || c.s.jsonToo() { // models fall back to JSON
-			return peg.Choice{peg.Seq{c.ref("JSON ahead", jsonAhead), peg.Cut{}, peg.Space{},
-				c.arguments(false, '"')}, body}
+			own := append(c.s.afterArguments().firsts(), c.s.Body.Open.Text, c.s.entry.open.Text.Text)
+			ahead := c.except(c.ref("JSON ahead", jsonAhead), "{", own)
+			return peg.Choice{peg.Seq{ahead, peg.Cut{}, peg.Space{}, c.arguments(false, '"')},
+				body}
 		}
 		return body
 	case format.BodyKwargs:

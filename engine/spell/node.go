@@ -227,6 +227,9 @@ func (v value) match(m *matcher, at int, next func(int) bool) bool {
 	}
 	json, n, ok := codec.Prefix(text,
 		codec.Syntax{Strict: !v.lenient, Bare: v.bare, Token: v.token})
+	if !ok && v.v.Kind() == ordered.Number { // a marker may begin as a number goes on
+		return lit(v.v.String()).match(m, at, next)
+	}
 	if !ok {
 		return m.miss(at, v.wanted())
 	}

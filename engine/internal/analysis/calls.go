@@ -367,7 +367,7 @@ func (a *callsPass) parts(c *format.Calls, one spelling) {
 	c.Head = a.slots(nil, head)
 	c.Tail = a.slots(one.core[:len(one.core)-len(tail)], tail)
 	outer, inner := cutLast(c.Call.Open.Full())
-	if onlySpace(outer) {
+	if !slices.ContainsFunc(pieces(outer), isWhole) { // a sign alone is anybody's
 		outer, inner = "", outer+inner
 	}
 	if inner != "" {

@@ -156,7 +156,8 @@ func (a *contentPass) plainBesideCalls() bool {
 
 // contentClose returns the close of content: the literal after it, less the end of the turn. Turns
 // of different kinds share their end; text that follows content alone is its close. A close has as
-// many markers as its open, even where the end happens to begin like it.
+// many markers as its open, even where the end happens to begin like it; then a marker is left of
+// the end.
 func (a *contentPass) contentClose(open, behind string) string {
 	if a.called.observation == nil {
 		return ""
@@ -168,7 +169,10 @@ func (a *contentPass) contentClose(open, behind string) string {
 	}
 	close := strings.TrimSuffix(behind, end)
 	if n := countMarkers(open); close != "" && countMarkers(close) < n {
-		close = cutMarkers(behind, n)
+		longer := cutMarkers(behind, n)
+		if markerAt(strings.TrimLeft(behind[len(longer):], format.Space)) > 0 {
+			close = longer
+		}
 	}
 	if close == "" && !onlySpace(open) {
 		close = a.closeBesideCalls(behind)

@@ -281,7 +281,7 @@ func snapEnd(prefix string, texts ...string) string {
 		pos := 0
 		for piece := range eachPiece(text) {
 			if pos+len(piece) > len(prefix) {
-				if bracketedAt(piece) > 0 || !seen && isWhole(piece) {
+				if !seen && isWhole(piece) {
 					prefix = prefix[:min(pos, len(prefix))]
 				}
 				break
