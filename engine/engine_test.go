@@ -218,6 +218,32 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
+// TestJoined has a template that writes a list as its items alone: tools with lists are refused,
+// and others are not.
+func TestJoined(t *testing.T) {
+	tmpl := compile(t, `{% for t in tools or [] %}{{ t | tojson }}{% endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}`+
+		`{% for c in m.tool_calls or [] %}<call={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}<p={{ k }}>`+
+		`{{ v if v is string else v | tojson if v is mapping or v is not iterable else v | join('; ') }}</p>{% endfor %}</call>{% endfor %}<end>`+
+		`{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}`)
+	if err := tmpl.Gate().Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		kind    string
+		refused bool
+	}{{`"string"`, false}, {`"object"`, false}, {`"integer"`, false}, {`"array"`, true}, {`["array", "null"]`, true}} {
+		r := request(t, `{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {"name": "f", `+
+			`"parameters": {"type": "object", "properties": {"x": {"type": `+test.kind+`}}}}}]}`)
+		_, err := tmpl.Prepare(r, engine.PrepareOptions{})
+		if errors.Is(err, engine.ErrUnverified) != test.refused || err != nil && !strings.Contains(err.Error(), `tools[0].function.parameters: "x"`) {
+			t.Errorf("%s: error %v", test.kind, err)
+		}
+		if _, err := tmpl.Prepare(r, engine.PrepareOptions{Insist: true}); err != nil {
+			t.Errorf("%s, insisting: %v", test.kind, err)
+		}
+	}
+}
+
 func TestUnverified(t *testing.T) {
 	tmpl := compile(t, silent)
 	r := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)

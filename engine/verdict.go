@@ -3,10 +3,12 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/verify"
 )
 
@@ -97,6 +99,7 @@ type proofs struct {
 	// with calls are not; each wraps [ErrUnverified] where it is not nil.
 	plain, calls error
 	unread       error // why no answer with calls is read back
+	joined       bool  // no array among arguments is told from a string
 }
 
 // prove verifies the template.
@@ -112,6 +115,8 @@ func (t *Template) prove() proofs {
 		}
 		return nil
 	}
+	p.joined = slices.ContainsFunc(p.report.Shapes,
+		func(s verify.Shape) bool { return s.Note == verify.Joined })
 	p.plain, p.calls = unproven(false), unproven(true)
 	if exhausted == nil {
 		p.unread = p.report.Unread()
@@ -131,6 +136,27 @@ func (t *Template) proven(r chat.Request, o PrepareOptions) error {
 		return fmt.Errorf("%w; allow a fallback spelling of calls by name, or insist", p.calls)
 	case p.plain != nil:
 		return fmt.Errorf("%w; insist to take it as it is", p.plain)
+	case calls && p.joined:
+		return withoutArrays(r.Tools)
+	}
+	return nil
+}
+
+// withoutArrays refuses tools with an argument that may be an array, where the format tells none
+// from a string.
+func withoutArrays(tools []chat.Tool) error {
+	for i, tool := range tools {
+		at := fmt.Sprintf("tools[%d].function.parameters", i)
+		s, err := schema.ParseObjectAt(at, tool.Parameters)
+		if err != nil {
+			return err
+		}
+		for _, f := range s.Fields() {
+			if f.Schema.Types()&schema.Array != 0 && f.Schema.Types() != schema.AnyType {
+				return fmt.Errorf("%w: %s: %q may be an array: %s; insist to have the strings",
+					ErrUnverified, at, f.Name, verify.Joined)
+			}
+		}
 	}
 	return nil
 }

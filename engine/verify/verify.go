@@ -440,6 +440,8 @@ const (
 	// Padded says that a turn ends in white space and in nothing else.
 	Padded    = "the white space that ends it may be the template's or the text's own"
 	unescaped = "strings are written as they are, and their end is not escaped inside"
+	// Joined says that no array is told from a string.
+	Joined = "an array is written as its items alone, as a string with their text is"
 )
 
 // ambiguity returns the reason why no parser could have read a turn back as it was meant, "" if one
@@ -461,8 +463,29 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 		return Padded
 	case s.name == AwkwardStrings && v.unescaped(s, turn):
 		return unescaped
+	case v.joined(s, turn, got):
+		return Joined
 	}
 	return ""
+}
+
+// joined reports whether a turn is the same with the strings that were read in place of arrays.
+func (v *verifier) joined(s shape, turn string, got chat.Message) bool {
+	other, found := s, false
+	other.calls = slices.Clone(s.calls)
+	for i := range min(len(s.calls), len(got.ToolCalls)) {
+		read, err := ordered.ParseString(got.ToolCalls[i].Arguments)
+		members := slices.Clone(s.calls[i].args.Members())
+		for j, m := range members {
+			text := read.At(m.Key)
+			if err == nil && m.Value.Kind() == ordered.Array && text.Kind() == ordered.String {
+				members[j].Value, found = text, true
+			}
+		}
+		other.calls[i].args = ordered.ObjectOf(members...)
+	}
+	return found && v.writes(other, chat.Message{Reasoning: s.reasoning, Content: s.content},
+		func(text string) bool { return text == turn })
 }
 
 // writes reports whether the turn that the template writes for a shape with the text of another

@@ -52,6 +52,10 @@ func verdict(r *verify.Report, name string) (verify.Verdict, string) {
 
 const calls = `{% for c in m.tool_calls or [] %}<f={{ c.function.name }}>{{ c.function.arguments|tojson }}</f>{% endfor %}`
 
+// joined writes a list of an argument as the texts of its items.
+const joined = `{% for c in m.tool_calls or [] %}<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}<p={{ k }}>` +
+	`{{ v if v is string else v | tojson if v is mapping or v is not iterable else v | join('; ') }}</p>{% endfor %}</f>{% endfor %}{{ m.content or '' }}`
+
 func TestVerdicts(t *testing.T) {
 	for _, tt := range []struct {
 		name, answer, shape string
@@ -71,6 +75,9 @@ func TestVerdicts(t *testing.T) {
 		{"white space alone parts reasoning from content", `{{ m.reasoning_content ~ '\n' if m.reasoning_content }}{{ m.content or '' }}` + calls,
 			"reasoning and content", verify.Ambiguous, "as it writes content"},
 		{"quotes without escapes", `{% for c in m.tool_calls or [] %}<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}{{ k }}={% if v is string %}"{{ v }}"{% else %}{{ v|tojson }}{% endif %}{{ ", " if not loop.last }}{% endfor %}</f>{% endfor %}{{ m.content or '' }}`, verify.AwkwardStrings, verify.Ambiguous, "not escaped"},
+		{"lists joined by text", joined, "two calls", verify.Ambiguous, "written as its items alone"},
+		{"lists joined by text among others", joined, "typed values", verify.Ambiguous, "written as its items alone"},
+		{"no list", joined, "three calls", verify.Verified, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := report(t, tt.answer, nil)
