@@ -375,6 +375,10 @@ grammars: ## have xgrammar and llguidance judge turns by our grammars: TURNS=100
 	@ci/engines/setup.sh grammars
 	$(GO) run ./cmd/assay engines judge --turns $(or $(TURNS),10000) --seed $(or $(SEED),1) ci/engines/grammars/xgrammar ci/engines/grammars/llguidance
 
+.PHONY: response-templates
+response-templates: hub ## emit the response templates of the Hub's templates, and try them on drawn answers: ARGS='-seed 2 -every 6'
+	ASSAY_HUB=$(CURDIR)/.deps/hub $(TEST) ./harness/foreign/responsetemplate -run TestHub -count 1 -v -args $(ARGS)
+
 .PHONY: canitoolcall
 canitoolcall: ## write the corpus as CanIToolCall's records, and validate them with its own tool
 	@ci/canitoolcall/validate.sh

@@ -32,6 +32,7 @@ type Turn struct {
 	Message         chat.Message
 
 	read func(output string) chat.Message // as an answer to the turn's prompt
+	plan *engine.Plan                     // of the request, whose prompt may have more text
 }
 
 // Of returns the turns of all shapes of answers that are verified.
@@ -74,7 +75,7 @@ func Of(t *engine.Template) ([]Turn, error) {
 		}
 		output, prompted := strings.CutPrefix(shape.Turn, prefill)
 		turn := Turn{Name: shape.Name, Tools: shape.Tools, Request: r, JSON: value,
-			Prompt: plan.Prompt.Text, Prefill: prefill}
+			Prompt: plan.Prompt.Text, Prefill: prefill, plan: plan}
 		turn.Output, turn.End = cutEnd(output, f.End)
 		if !prompted && f.Reasoning.Close.Text != "" && LeavesOpen(&f, prefill) {
 			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes

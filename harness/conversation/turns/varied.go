@@ -9,18 +9,21 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// contents are texts of answers, and values strings among arguments, such as people write and the
-// turns of a template have not: fences, brackets, quotes, blanks, what looks like a call.
-var (
-	contents = []string{
+// Texts are texts of answers, and strings among arguments.
+type Texts struct{ Contents, Values []string }
+
+// Usual are texts such as people write and the turns of a template have not: fences, brackets,
+// quotes, blanks, what looks like a call.
+var Usual = Texts{
+	Contents: []string{
 		"Run this:\n\n```go\nfunc main() {}\n```\n\nThat is all.",
 		"```\nplain\n```", "Take [1, 2], {\"a\": [3]} or f(x) [see below].",
 		"[first] Open the door.", "- one\n\n    indented  twice\n\ttab\n- two",
 		"He said \"no\", 'yes' & <b>bold</b>, 1 < 2 > 0.", "{\"answer\": 42}",
 		"The tag </p> ends it | so does \\end{x}.",
-	}
-	values = []string{"  two  blanks ", "[x] {y} `z`", "a: b, c=d; e"}
-)
+	},
+	Values: []string{"  two  blanks ", "[x] {y} `z`", "a: b, c=d; e"},
+}
 
 // stop ends an output where a server does: before the first text that ends a turn.
 func (turn *Turn) stop(ends []string) {
@@ -35,7 +38,7 @@ func (turn *Turn) stop(ends []string) {
 
 // Varied returns the turns of a template (Of), and those with other texts in their places, as far
 // as the format reads them as they are meant. Answers without markers are among them.
-func Varied(t *engine.Template) ([]Turn, error) {
+func Varied(t *engine.Template, texts Texts) ([]Turn, error) {
 	all, err := Of(t)
 	if err != nil {
 		return nil, err
@@ -52,12 +55,19 @@ func Varied(t *engine.Template) ([]Turn, error) {
 			}
 		}
 		if text := turn.Message.Content; strings.Count(turn.Output, text) == 1 && text != "" {
-			for _, content := range contents {
+			for _, content := range texts.Contents {
 				want := turn.Message
 				want.Content = content
 				add(strings.Replace(turn.Output, text, content, 1), want)
-				if len(want.ToolCalls) == 0 && want.Reasoning == "" {
-					add(content, want)
+				if len(want.ToolCalls) > 0 || want.Reasoning != "" {
+					continue
+				}
+				add(content, want)
+				asked := turn
+				asked.Prompt, asked.Output, asked.Message = turn.plan.Prompt.Text, content, want
+				if asked.Prompt != turn.Prompt && reflect.DeepEqual(
+					turn.plan.Parse(content, chat.FinishStop).Message, want) {
+					all = append(all, asked)
 				}
 			}
 		}
@@ -73,7 +83,7 @@ func Varied(t *engine.Template) ([]Turn, error) {
 					strings.Count(call.Arguments, text) != 1 {
 					continue
 				}
-				for _, value := range values {
+				for _, value := range texts.Values {
 					want := turn.Message
 					want.ToolCalls = append([]chat.ToolCall(nil), want.ToolCalls...)
 					want.ToolCalls[i].Arguments = strings.Replace(call.Arguments, text, value, 1)

@@ -29,14 +29,14 @@ func Judge(read *Template, t *engine.Template) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	return judge(read, all)
+	return JudgeTurns(read, all)
 }
 
-// Prove is [Judge] on those turns and on others ([turns.Varied]): with fences, brackets, quotes and
-// blanks in their texts, and without the markers that models leave out. Turns with null arguments
-// are left out where arguments are not JSON: transformers reads null as text, or not at all.
-func Prove(read *Template, t *engine.Template) (Verdict, error) {
-	all, err := turns.Varied(t)
+// Prove is [Judge] on those turns and on others with the texts in their places ([turns.Varied]), and
+// without the markers that models leave out. Turns with null arguments are left out where arguments
+// are not JSON: transformers reads null as text, or not at all.
+func Prove(read *Template, t *engine.Template, texts turns.Texts) (Verdict, error) {
+	all, err := turns.Varied(t, texts)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -45,7 +45,7 @@ func Prove(read *Template, t *engine.Template) (Verdict, error) {
 			all = slices.DeleteFunc(all, hasNull)
 		}
 	}
-	return judge(read, all)
+	return JudgeTurns(read, all)
 }
 
 // Emit writes the object for a template, and proves it. The error is an [emit.Inexpressible] where
@@ -60,7 +60,7 @@ func Emit(t *engine.Template) (ordered.Value, error) {
 	if err != nil {
 		return object, err
 	}
-	proof, err := Prove(read, t)
+	proof, err := Prove(read, t, turns.Usual)
 	if err == nil && len(proof.Differences) > 0 {
 		err = &emit.Inexpressible{Target: "response_template", Part: "turns",
 			Reason: fmt.Sprintf("the object would read %d of %d as they are meant; %s", proof.Read,
@@ -78,7 +78,8 @@ func hasNull(t turns.Turn) bool {
 	})
 }
 
-func judge(read *Template, all []turns.Turn) (Verdict, error) {
+// JudgeTurns parses turns with an object, and compares the results with their messages.
+func JudgeTurns(read *Template, all []turns.Turn) (Verdict, error) {
 	v := Verdict{Turns: len(all)}
 	until := time.Now().Add(endurance)
 	for _, turn := range all {

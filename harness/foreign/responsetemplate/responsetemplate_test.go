@@ -16,6 +16,7 @@ import (
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/subject"
+	"github.com/goassay/assay/harness/conversation/turns"
 	"github.com/goassay/assay/harness/corpus/families"
 	"github.com/goassay/assay/harness/foreign/engines"
 	"github.com/goassay/assay/harness/foreign/responsetemplate"
@@ -330,7 +331,7 @@ func TestProve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := responsetemplate.Prove(read, tm); err != nil || len(v.Differences) == 0 {
+		if v, err := responsetemplate.Prove(read, tm, turns.Usual); err != nil || len(v.Differences) == 0 {
 			t.Errorf("%s: %d of %d turns are read, %v", name, v.Read, v.Turns, err)
 		}
 	}
