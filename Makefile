@@ -317,6 +317,10 @@ gpu-check: ## run such a bundle here on the CPU, without Go and without a networ
 serve-clients: ## assay serve with the official Go and Python clients; its deployments and schemas
 	@GO="$(GO)" ci/serve/clients.sh
 
+.PHONY: exchanges
+exchanges: ## have the official clients take 6,000 drawn answers from assay serve: ARGS='-exchanges 600'
+	ASSAY_PYTHON=$$(ci/fetch/venv.sh serve ci/serve/requirements.txt)/bin/python $(TEST) ./harness/testkit/measure/answers -run TestExchanges -count 1 -v -args -exchanges 6000 $(ARGS)
+
 .PHONY: serve-families
 serve-families: ## the battery of probe on assay serve with the tiny model: ASSAY_FAMILY=NAME
 	@ASSAY_FAMILY=$(or $(ASSAY_FAMILY),all) ci/live/llama.sh $(GO) test -tags llama -count 1 -timeout 0 -v -run TestFamilies ./harness/serve/local
@@ -377,7 +381,7 @@ grammars: ## have xgrammar and llguidance judge turns by our grammars: TURNS=100
 
 .PHONY: response-templates
 response-templates: hub ## emit the response templates of the Hub's templates, and try them on drawn answers: ARGS='-seed 2 -every 6'
-	ASSAY_HUB=$(CURDIR)/.deps/hub $(TEST) ./harness/foreign/responsetemplate -run TestHub -count 1 -v -args $(ARGS)
+	ASSAY_HUB=$(CURDIR)/.deps/hub $(TEST) ./harness/testkit/measure/answers -run TestObjects -count 1 -v -args $(ARGS)
 
 .PHONY: canitoolcall
 canitoolcall: ## write the corpus as CanIToolCall's records, and validate them with its own tool

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/schema"
+	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/verify"
 )
 
@@ -137,25 +137,9 @@ func (t *Template) proven(r chat.Request, o PrepareOptions) error {
 	case p.plain != nil:
 		return fmt.Errorf("%w; insist to take it as it is", p.plain)
 	case calls && p.joined:
-		return withoutArrays(r.Tools)
-	}
-	return nil
-}
-
-// withoutArrays refuses tools with an argument that may be an array, where the format tells none
-// from a string.
-func withoutArrays(tools []chat.Tool) error {
-	for i, tool := range tools {
-		at := fmt.Sprintf("tools[%d].function.parameters", i)
-		s, err := schema.ParseObjectAt(at, tool.Parameters)
-		if err != nil {
-			return err
-		}
-		for _, f := range s.Fields() {
-			if f.Schema.Types()&schema.Array != 0 && f.Schema.Types() != schema.AnyType {
-				return fmt.Errorf("%w: %s: %q may be an array: %s; insist to have the strings",
-					ErrUnverified, at, f.Name, verify.Joined)
-			}
+		if where := codegen.ArrayIn(r.Tools); where != "" {
+			return fmt.Errorf("%w: %s may be an array: %s; insist to have a string", ErrUnverified,
+				where, verify.Joined)
 		}
 	}
 	return nil

@@ -202,7 +202,8 @@ func (c *callReader) separator() peg.Pattern {
 		}
 	}
 	if c.s.Sep.Text == "" && c.s.listed() {
-		alts = append(alts, peg.Seq{c.space(""), c.except(peg.Lit{Text: ","}, ",", c.own()), c.space(" ")})
+		comma := c.except(peg.Lit{Text: ","}, ",", c.own())
+		alts = append(alts, peg.Seq{c.space(""), comma, c.space(" ")})
 	}
 	switch len(alts) {
 	case 0:

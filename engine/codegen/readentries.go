@@ -76,7 +76,8 @@ func (c *entryReader) body(tool *tool) peg.Pattern {
 		body := peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool),
 			c.ref(c.name("entries close"), c.close)}
 		if c.t.on(AnyLiteral) || c.s.jsonToo() { // models fall back to JSON
-			own := append(c.s.afterArguments().firsts(), c.s.Body.Open.Text, c.s.entry.open.Text.Text)
+			own := append(c.s.afterArguments().firsts(), c.s.Body.Open.Text,
+				c.s.entry.open.Text.Text)
 			ahead := c.except(c.ref("JSON ahead", jsonAhead), "{", own)
 			return peg.Choice{peg.Seq{ahead, peg.Cut{}, peg.Space{}, c.arguments(false, '"')},
 				body}

@@ -93,8 +93,8 @@ func (r *reader) orStub(text string) peg.Pattern {
 	return peg.Choice{r.lit(text), stub(text)}
 }
 
-// except is a pattern that begins with a sign, where none of the texts stands that begin with it and
-// go on: what the format writes is read before any tolerance for its beginning.
+// except is a pattern that begins with a sign, where none of the texts stands that begin with it
+// and go on: what the format writes is read before any tolerance for its beginning.
 func (r *reader) except(p peg.Pattern, sign string, texts []string) peg.Pattern {
 	var longer peg.Choice
 	for _, t := range texts {

@@ -32,9 +32,9 @@ func Judge(read *Template, t *engine.Template) (Verdict, error) {
 	return JudgeTurns(read, all)
 }
 
-// Prove is [Judge] on those turns and on others with the texts in their places ([turns.Varied]), and
-// without the markers that models leave out. Turns with null arguments are left out where arguments
-// are not JSON: transformers reads null as text, or not at all.
+// Prove is [Judge] on those turns and on others with the texts in their places ([turns.Varied]),
+// and without the markers that models leave out. Turns with null arguments are left out where
+// arguments are not JSON: transformers reads null as text, or not at all.
 func Prove(read *Template, t *engine.Template, texts turns.Texts) (Verdict, error) {
 	all, err := turns.Varied(t, texts)
 	if err != nil {

@@ -331,7 +331,8 @@ func TestProve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := responsetemplate.Prove(read, tm, turns.Usual); err != nil || len(v.Differences) == 0 {
+		v, err := responsetemplate.Prove(read, tm, turns.Usual)
+		if err != nil || len(v.Differences) == 0 {
 			t.Errorf("%s: %d of %d turns are read, %v", name, v.Read, v.Turns, err)
 		}
 	}
