@@ -81,7 +81,7 @@ func cut(v *vocab.Vocabulary, literal string, names func(vocab.Token) bool) (par
 // order of keys and a meaning of missing schemas of its own.
 func StructuralTag(out *codegen.Output) (ordered.Value, error) {
 	tag := func(format ordered.Value) ordered.Value {
-		return object("type", ordered.Str("structural_tag"), "format", format)
+		return ordered.Pairs("type", "structural_tag", "format", format)
 	}
 	if tags, ok := triggered(out); ok {
 		return tag(tags), nil
@@ -94,7 +94,7 @@ func StructuralTag(out *codegen.Output) (ordered.Value, error) {
 }
 
 func grammarFormat(text string) ordered.Value {
-	return object("type", ordered.Str("grammar"), "grammar", ordered.Str(text))
+	return ordered.Pairs("type", "grammar", "grammar", text)
 }
 
 // Tagged reports whether the structural tag of an output waits for the triggers, so that it
@@ -132,10 +132,9 @@ func triggered(out *codegen.Output) (tags ordered.Value, ok bool) {
 			return tags, false
 		}
 		triggers = append(triggers, ordered.Str(t.Text))
-		each = append(each, object("type", ordered.Str("tag"), "begin", ordered.Str(t.Text),
-			"content", grammarFormat(text), "end", ordered.Str("")))
+		each = append(each, ordered.Pairs("type", "tag", "begin", t.Text, "content",
+			grammarFormat(text), "end", ""))
 	}
-	return object("type", ordered.Str("triggered_tags"), "triggers", ordered.ArrayOf(triggers...),
-		"tags", ordered.ArrayOf(each...), "at_least_one", ordered.Boolean(false),
-		"stop_after_first", ordered.Boolean(true)), true
+	return ordered.Pairs("type", "triggered_tags", "triggers", triggers, "tags", each,
+		"at_least_one", false, "stop_after_first", true), true
 }

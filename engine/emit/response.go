@@ -31,17 +31,10 @@ func ResponseTemplate(f format.Format, anchors ...string) (ordered.Value, error)
 	}
 	anchor := ordered.Str(f.Header)
 	if len(anchors) > 0 {
-		all := []ordered.Value{anchor}
-		for _, text := range anchors {
-			all = append(all, ordered.Str(text))
-		}
-		anchor = ordered.ArrayOf(all...)
+		anchor = ordered.ListOf(append([]string{f.Header}, anchors...), ordered.Str)
 	}
-	return object(
-		"version", ordered.Int(1),
-		"defaults", object("role", ordered.Str("assistant")),
-		"start_anchor", anchor,
-		"fields", ordered.ObjectOf(r.fields...)), nil
+	return ordered.Pairs("version", 1, "defaults", ordered.Pairs("role", "assistant"),
+		"start_anchor", anchor, "fields", ordered.ObjectOf(r.fields...)), nil
 }
 
 // response collects the fields of a response_template.
@@ -65,25 +58,14 @@ func (r *response) write() (err error) {
 }
 
 // pieces are the members of a field whose text comes in pieces.
-var pieces = []any{"content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join",
-	ordered.Str("")}
+var pieces = []any{"content", "text", "repeats", true, "join", ""}
 
 func (r *response) no(part, reason string) *Inexpressible {
 	return &Inexpressible{"response_template", part, reason}
 }
 
 func (r *response) add(name string, members ...any) {
-	r.fields = append(r.fields, ordered.Member{Key: name, Value: object(members...)})
-}
-
-// object makes an object of keys and values by turns.
-func object(members ...any) ordered.Value {
-	var all []ordered.Member
-	for i := 0; i < len(members); i += 2 {
-		all = append(all, ordered.Member{Key: members[i].(string),
-			Value: members[i+1].(ordered.Value)})
-	}
-	return ordered.ObjectOf(all...)
+	r.fields = append(r.fields, ordered.Member{Key: name, Value: ordered.Pairs(members...)})
 }
 
 // parts writes the fields of a format whose parts have markers.
@@ -97,8 +79,8 @@ func (r *response) parts() {
 		case close == "":
 			panic(r.no("reasoning", "nothing closes it"))
 		}
-		r.add("reasoning_content", append([]any{"open_pattern", ordered.Str(`\s*` + quote(open)),
-			"close_pattern", ordered.Str(quote(close) + `\s*`)}, pieces...)...)
+		r.add("reasoning_content", append([]any{"open_pattern", `\s*` + quote(open), "close_pattern",
+			quote(close) + `\s*`}, pieces...)...)
 	}
 	for i := range f.Calls {
 		r.calls(&f.Calls[i])
@@ -117,7 +99,8 @@ func (r *response) content() {
 	}
 	members := pieces
 	if closers := r.closers(); len(closers) > 0 {
-		members = append([]any{"close_pattern", ordered.Str(`\s*(?:` + strings.Join(closers, "|") + `)\s*`)}, members...)
+		close := `\s*(?:` + strings.Join(closers, "|") + `)\s*`
+		members = append([]any{"close_pattern", close}, members...)
 	}
 	r.add("content", members...)
 }
@@ -209,7 +192,7 @@ func (r *response) calls(c *format.Calls) {
 	if c.Object == nil && close == "" {
 		panic(r.no("calls", "nothing closes them"))
 	}
-	members := []any{"open_pattern", ordered.Str(`\s*` + open), "close_pattern", ordered.Str(close + `\s*`), "repeats", ordered.Boolean(true)}
+	members := []any{"open_pattern", `\s*` + open, "close_pattern", close + `\s*`, "repeats", true}
 	if c.Object != nil {
 		r.object(c, members)
 		return
@@ -260,7 +243,7 @@ func hasID(parts []format.Part) bool {
 // object writes calls that are one JSON object each.
 func (r *response) object(c *format.Calls, members []any) {
 	r.quoted(c.Object)
-	r.add("tool_calls", append(members, "content", ordered.Str("json"), "transform",
+	r.add("tool_calls", append(members, "content", "json", "transform",
 		r.objectCall(c.Object, "content."))...)
 }
 
@@ -299,12 +282,12 @@ func (r *response) objectCall(o *format.Object, prefix string) ordered.Value {
 
 // call is the transform of a call; the id is "" where it has none.
 func call(name, id string, arguments ordered.Value) ordered.Value {
-	members := []any{"type", ordered.Str("function")}
+	members := []any{"type", "function"}
 	if id != "" {
-		members = append(members, "id", ordered.Str(id))
+		members = append(members, "id", id)
 	}
-	return object(append(members, "function",
-		object("name", ordered.Str(name), "arguments", arguments))...)
+	function := ordered.Pairs("name", name, "arguments", arguments)
+	return ordered.Pairs(append(members, "function", function)...)
 }
 
 // array writes calls that are the items of one JSON array.
@@ -331,8 +314,8 @@ func (r *response) array(c *format.Calls) {
 	if close == "" {
 		panic(r.no("calls", "nothing closes their array"))
 	}
-	r.add("tool_calls", "open_pattern", ordered.Str(`\s*`+open), "close_pattern", ordered.Str(`\s*(?:`+close+`)\s*`), "content", ordered.Str("json"),
-		"transform", call, "transform_each", ordered.Boolean(true))
+	r.add("tool_calls", "open_pattern", `\s*`+open, "close_pattern", `\s*(?:`+close+`)\s*`,
+		"content", "json", "transform", call, "transform_each", true)
 }
 
 // head returns the pattern of parts, and whether it captures the function's name.
@@ -377,39 +360,34 @@ func (r *response) head(parts []format.Part) (text string, named bool) {
 	return text, named
 }
 
+// nonJSON has a parser take text that is no JSON as a string.
+var nonJSON = ordered.Pairs("allow_non_json", true)
+
 // body returns the members that parse arguments, and the placeholder of the result.
 func (r *response) body(b *format.Body) (members []any, arguments ordered.Value) {
 	arguments = ordered.Str("{content}")
 	switch b.Kind {
 	case format.BodyNone:
-		return []any{"content", ordered.Str("text")}, ordered.ObjectOf()
+		return []any{"content", "text"}, ordered.ObjectOf()
 	case format.BodyJSON:
 		if b.Codec.Style == format.StylePython {
 			panic(r.no("arguments", "they are a Python dict, not JSON"))
 		}
-		return []any{"content", ordered.Str("json"), "content_args",
-			object("allow_non_json", ordered.Boolean(true))}, arguments
+		return []any{"content", "json", "content_args", nonJSON}, arguments
 	case format.BodyDict:
 		if b.Codec.Quote == "" {
 			panic(r.no("arguments", "they are a dict whose values are Python's"))
 		}
-		delimiters := ordered.ArrayOf(ordered.ArrayOf(ordered.Str(b.Codec.Quote),
-			ordered.Str(b.Codec.Quote)))
-		return []any{"content", ordered.Str("json"), "content_args",
-			object("unquoted_keys", ordered.Boolean(true), "string_delims", delimiters)}, arguments
+		delimiters := []ordered.Value{ordered.ListOf([]string{b.Codec.Quote, b.Codec.Quote}, ordered.Str)}
+		return []any{"content", "json", "content_args",
+			ordered.Pairs("unquoted_keys", true, "string_delims", delimiters)}, arguments
 	case format.BodyTagged:
-		args := []any{"tag_pattern", ordered.Str(r.entry(b))}
-		if b.Codec.Style == format.StyleJSON {
-			args = append(args, "value_parser",
-				object("name", ordered.Str("json"), "args",
-					object("allow_non_json", ordered.Boolean(true))))
-		} else { // the blanks of a string are its own
-			args = append(args, "value_parser",
-				object("name", ordered.Str("text"), "args",
-					object("strip", ordered.Boolean(false))))
+		parser := ordered.Pairs("name", "json", "args", nonJSON)
+		if b.Codec.Style != format.StyleJSON { // the blanks of a string are its own
+			parser = ordered.Pairs("name", "text", "args", ordered.Pairs("strip", false))
 		}
-		return []any{"content", ordered.Str("xml-inline"), "content_args", object(args...)},
-			arguments
+		args := ordered.Pairs("tag_pattern", r.entry(b), "value_parser", parser)
+		return []any{"content", "xml-inline", "content_args", args}, arguments
 	}
 	panic(r.no("arguments", "they are keyword arguments with Python's literals, "+
 		"which no content parser reads"))
@@ -509,7 +487,7 @@ func (r *response) routes() {
 		if close == "" {
 			panic(r.no("routes", "nothing closes a part"))
 		}
-		members := []any{"open_pattern", ordered.Str(open), "close_pattern", ordered.Str(close)}
+		members := []any{"open_pattern", open, "close_pattern", close}
 		switch route.Kind {
 		case format.RouteReasoning:
 			r.add("reasoning_content", append(members, pieces...)...)
@@ -520,7 +498,7 @@ func (r *response) routes() {
 				panic(r.no("routes", "a call's recipient is not in its head"))
 			}
 			body, arguments := r.body(&route.Body)
-			members = append(append(members, "repeats", ordered.Boolean(true)), body...)
+			members = append(append(members, "repeats", true), body...)
 			r.add("tool_calls", append(members, "transform", call("{name}", "", arguments))...)
 		}
 	}

@@ -472,17 +472,13 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 // joined reports whether a turn is the same with the strings that were read in place of arrays.
 func (v *verifier) joined(s shape, turn string, got chat.Message) bool {
 	other, found := s, false
-	other.calls = slices.Clone(s.calls)
-	for i := range min(len(s.calls), len(got.ToolCalls)) {
-		read, err := ordered.ParseString(got.ToolCalls[i].Arguments)
-		members := slices.Clone(s.calls[i].args.Members())
-		for j, m := range members {
-			text := read.At(m.Key)
-			if err == nil && m.Value.Kind() == ordered.Array && text.Kind() == ordered.String {
-				members[j].Value, found = text, true
-			}
-		}
-		other.calls[i].args = ordered.ObjectOf(members...)
+	other.calls = slices.Clone(s.calls[:min(len(s.calls), len(got.ToolCalls))])
+	for i, c := range other.calls {
+		read, _ := ordered.ParseString(got.ToolCalls[i].Arguments)
+		found = found || slices.ContainsFunc(c.args.Members(), func(m ordered.Member) bool {
+			return m.Value.Kind() == ordered.Array && read.At(m.Key).Kind() == ordered.String
+		})
+		other.calls[i].args = read
 	}
 	return found && v.writes(other, chat.Message{Reasoning: s.reasoning, Content: s.content},
 		func(text string) bool { return text == turn })

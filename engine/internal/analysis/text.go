@@ -276,12 +276,14 @@ func divide(lead, between, behind, opening string, inner ...string) (open, sep, 
 // it begins. If it is the whole of one text, its end is seen rather than guessed: then it may end
 // inside a word of the others, since words need nothing between them.
 func snapEnd(prefix string, texts ...string) string {
-	seen := slices.Contains(texts, prefix)
+	if slices.Contains(texts, prefix) {
+		return prefix
+	}
 	for _, text := range texts {
 		pos := 0
 		for piece := range eachPiece(text) {
 			if pos+len(piece) > len(prefix) {
-				if !seen && isWhole(piece) {
+				if isWhole(piece) {
 					prefix = prefix[:min(pos, len(prefix))]
 				}
 				break

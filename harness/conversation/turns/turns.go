@@ -12,10 +12,9 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
 )
 
@@ -37,31 +36,19 @@ type Turn struct {
 
 // Of returns the turns of all shapes of answers that are verified.
 func Of(t *engine.Template) ([]Turn, error) {
-	tools := verify.Tools()
-	values := make([]json.RawMessage, len(tools))
-	for i, tool := range tools {
-		values[i] = json.RawMessage(tool.Value.String())
-	}
+	tools := lists.Map(verify.Tools(), func(t chat.Tool) ordered.Value { return t.Value })
 	f := t.Analysis().Format
 	var turns []Turn
 	for _, shape := range t.Verify().Shapes {
 		if shape.Verdict != verify.Verified || shape.Turn == "" {
 			continue
 		}
-		request := map[string]any{"messages": []any{map[string]any{"role": "user",
-			"content": "Hello."}}}
+		request := []any{"messages", ordered.ArrayOf(chat.User("Hello."))}
 		if shape.Tools {
-			request["tools"] = values
+			request = append(request, "tools", tools)
 		}
-		value, err := json.Marshal(request)
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := ordered.Parse(value)
-		if err != nil {
-			return nil, err
-		}
-		r, err := chat.ParseRequest(parsed)
+		value := ordered.Pairs(request...)
+		r, err := chat.ParseRequest(value)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +61,8 @@ func Of(t *engine.Template) ([]Turn, error) {
 			return nil, err
 		}
 		output, prompted := strings.CutPrefix(shape.Turn, prefill)
-		turn := Turn{Name: shape.Name, Tools: shape.Tools, Request: r, JSON: value,
+		turn := Turn{Name: shape.Name, Tools: shape.Tools, Request: r,
+			JSON:   json.RawMessage(value.String()),
 			Prompt: plan.Prompt.Text, Prefill: prefill, plan: plan}
 		turn.Output, turn.End = cutEnd(output, f.End)
 		if !prompted && f.Reasoning.Close.Text != "" && LeavesOpen(&f, prefill) {
@@ -83,24 +71,16 @@ func Of(t *engine.Template) ([]Turn, error) {
 			turn.Output = "I see." + f.Reasoning.Close.Full() + turn.Output
 			prompted = true
 		}
-		turn.read = func(output string) chat.Message {
-			return plan.Parse(output, chat.FinishStop).Message
-		}
 		if !prompted {
 			// The prompt holds text that this shape does not have: a server that was asked for it
 			// has a prompt that ends with the header.
 			turn.Prompt, turn.Prefill = strings.TrimSuffix(turn.Prompt, prefill), ""
-			out, err := codegen.Generate(f, codegen.Options{Tools: r.Tools, Parallel: true,
-				Tolerances: codegen.Usual})
-			if err != nil {
+			if plan, err = engine.PrepareFormat(f, "", r, engine.PrepareOptions{}); err != nil {
 				return nil, err
 			}
-			turn.read = func(output string) chat.Message {
-				parser := stream.Options{}.NewParser(out)
-				parser.Write([]byte(output))
-				parser.Close(chat.FinishStop)
-				return parser.Message()
-			}
+		}
+		turn.read = func(output string) chat.Message {
+			return plan.Parse(output, chat.FinishStop).Message
 		}
 		turn.Message = turn.read(turn.Output)
 		turns = append(turns, turn)

@@ -41,6 +41,14 @@ func (d drawing) text(trim bool) string {
 	}
 }
 
+// with draws a text that has a word of its own at one of its ends, so that it is found in a turn.
+func (d drawing) with(word string) string {
+	if d.IntN(2) == 0 {
+		return word + d.text(true)
+	}
+	return d.text(true) + word
+}
+
 func (d drawing) value(depth int) ordered.Value {
 	switch n := d.IntN(8); {
 	case n < 3:
@@ -104,11 +112,11 @@ func (d drawing) answer(thinks bool) (m chat.Message, v ordered.Value) {
 		}
 	}
 	if kind > 1 {
-		m.Content = d.text(true)
+		m.Content = d.with("said")
 	}
 	members := []ordered.Member{}
 	if thinks && d.IntN(3) == 0 {
-		m.Reasoning = d.text(true)
+		m.Reasoning = d.with("thought")
 		members = append(members, ordered.MemberOf("reasoning_content", ordered.Str(m.Reasoning)))
 	}
 	if len(calls) > 0 {
