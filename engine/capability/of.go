@@ -113,8 +113,7 @@ func (p *prober) content(text string) ordered.Value {
 }
 
 func (p *prober) message(role, text string, more ...ordered.Member) ordered.Value {
-	return ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("role", ordered.Str(role)),
-		ordered.MemberOf("content", p.content(text))}, more...)...)
+	return chat.MessageOf(role, p.content(text), more...)
 }
 
 func (p *prober) user(i int) ordered.Value   { return p.message("user", p.word(i)) }

@@ -158,7 +158,7 @@ func (c *callReader) ended() peg.Pattern {
 	items := s.Array || s.Object != nil
 	seq := peg.Seq{peg.Space{}}
 	if items {
-		bracket := c.except(peg.Lit{Text: "]"}, "]", c.own())
+		bracket := c.closers().except(peg.Lit{Text: "]"}, "]", c.t.own())
 		seq = append(seq, peg.Opt{P: bracket}, peg.Space{})
 	}
 	close := s.Section.Close.Text
@@ -202,7 +202,7 @@ func (c *callReader) separator() peg.Pattern {
 		}
 	}
 	if c.s.Sep.Text == "" && c.s.listed() {
-		comma := c.except(peg.Lit{Text: ","}, ",", c.own())
+		comma := c.closers().except(peg.Lit{Text: ","}, ",", c.t.own())
 		alts = append(alts, peg.Seq{c.space(""), comma, c.space(" ")})
 	}
 	switch len(alts) {
@@ -250,9 +250,6 @@ func (c *callReader) another() peg.Pattern {
 	return append(next, c.declared(announce))
 }
 
-// own returns the format's texts that may stand after a call.
-func (c *callReader) own() []string { return append(c.t.parts().all(nil), c.t.endTexts()...) }
-
 // sectionEnds returns the alternatives for the end of a section: the array's bracket, the section's
 // marker, or one of them. Python lets a comma stand before the bracket.
 func (c *callReader) sectionEnds() (alts peg.Choice) {
@@ -280,7 +277,7 @@ func (c *callReader) sectionEnds() (alts peg.Choice) {
 	for _, t := range closers {
 		closer, fence := c.orStub(t), peg.Pattern(peg.Seq{})
 		if t == "]" {
-			closer, fence = c.except(closer, t, c.own()), c.closeFence()
+			closer, fence = c.closers().except(closer, t, c.t.own()), c.closeFence()
 		}
 		alts = append(alts, peg.Seq{trailing, closer, fence, peg.Cut{}, after, c.afterCalls()})
 	}

@@ -64,6 +64,21 @@ func (r closerReader) stray(text string) peg.Seq {
 // tokenOpen and tokenShut stand around the name of a token.
 const tokenOpen, tokenShut = "<|", "|>"
 
+// except is a pattern that begins with a sign, where none of the texts stands that begin with it
+// and go on: what the format writes is read before any tolerance for its beginning.
+func (r closerReader) except(p peg.Pattern, sign string, texts []string) peg.Pattern {
+	var longer peg.Choice
+	for _, t := range texts {
+		if len(t) > len(sign) && strings.HasPrefix(t, sign) {
+			longer = append(longer, r.lit(t))
+		}
+	}
+	if longer == nil {
+		return p
+	}
+	return peg.Seq{peg.Not{P: peg.Seq{peg.Space{}, longer}}, p}
+}
+
 // token matches a token of any format.
 func (r closerReader) token() peg.Seq {
 	mark := peg.Pattern(peg.Seq{})
@@ -93,7 +108,7 @@ func (r closerReader) foreignToken() peg.Pattern {
 // noMarker matches nothing, where no token of the format stands.
 func (r closerReader) noMarker() peg.Pattern {
 	var known peg.Choice
-	for _, text := range append(r.t.parts().all(nil), r.t.endTexts()...) {
+	for _, text := range r.t.own() {
 		if strings.HasPrefix(strings.TrimPrefix(text, TokenMark), tokenOpen) {
 			known = append(known, r.lit(text))
 		}

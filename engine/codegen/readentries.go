@@ -78,7 +78,7 @@ func (c *entryReader) body(tool *tool) peg.Pattern {
 		if c.t.on(AnyLiteral) || c.s.jsonToo() { // models fall back to JSON
 			own := append(c.s.afterArguments().firsts(), c.s.Body.Open.Text,
 				c.s.entry.open.Text.Text)
-			ahead := c.except(c.ref("JSON ahead", jsonAhead), "{", own)
+			ahead := c.closers().except(c.ref("JSON ahead", jsonAhead), "{", own)
 			return peg.Choice{peg.Seq{ahead, peg.Cut{}, peg.Space{}, c.arguments(false, '"')},
 				body}
 		}

@@ -93,21 +93,6 @@ func (r *reader) orStub(text string) peg.Pattern {
 	return peg.Choice{r.lit(text), stub(text)}
 }
 
-// except is a pattern that begins with a sign, where none of the texts stands that begin with it
-// and go on: what the format writes is read before any tolerance for its beginning.
-func (r *reader) except(p peg.Pattern, sign string, texts []string) peg.Pattern {
-	var longer peg.Choice
-	for _, t := range texts {
-		if len(t) > len(sign) && strings.HasPrefix(t, sign) {
-			longer = append(longer, r.lit(t))
-		}
-	}
-	if longer == nil {
-		return p
-	}
-	return peg.Seq{peg.Not{P: peg.Seq{peg.Space{}, longer}}, p}
-}
-
 // once matches a name or key once more, as much of it as the end of the input leaves.
 func once(text string) peg.Pattern {
 	return peg.Choice{peg.Lit{Text: text}, peg.Stub{Text: text}}

@@ -387,6 +387,9 @@ func newRequest(t *turn, o Options) (*request, error) {
 	return r, nil
 }
 
+// own returns the markers and the ends of the format.
+func (t *turn) own() []string { return append(t.parts().all(nil), t.endTexts()...) }
+
 // ArrayIn returns the place of the first argument of tools that may be an array, "" where there is
 // none.
 func ArrayIn(tools []chat.Tool) string {

@@ -378,9 +378,9 @@ func (r *response) body(b *format.Body) (members []any, arguments ordered.Value)
 		if b.Codec.Quote == "" {
 			panic(r.no("arguments", "they are a dict whose values are Python's"))
 		}
-		delimiters := []ordered.Value{ordered.ListOf([]string{b.Codec.Quote, b.Codec.Quote}, ordered.Str)}
+		pair := ordered.ListOf([]string{b.Codec.Quote, b.Codec.Quote}, ordered.Str)
 		return []any{"content", "json", "content_args",
-			ordered.Pairs("unquoted_keys", true, "string_delims", delimiters)}, arguments
+			ordered.Pairs("unquoted_keys", true, "string_delims", ordered.ArrayOf(pair))}, arguments
 	case format.BodyTagged:
 		parser := ordered.Pairs("name", "json", "args", nonJSON)
 		if b.Codec.Style != format.StyleJSON { // the blanks of a string are its own

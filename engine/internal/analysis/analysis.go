@@ -160,7 +160,7 @@ func Analyze(o *observe.Observer, opt Options) *Analysis {
 	s = findReasoning(s)             // R1, R2, R3: reasoning.go
 	s = findContent(s)               // C1: content.go
 	s = findCalls(s)                 // T1 to T7, A1, A2: calls.go, object.go, arguments.go
-	s = findEnds(s)                  // ends.go
+	s.findEnds()                     // ends.go
 	s = findDialect(s, opt.Dialects) // dialect.go
 	return s.result()
 }

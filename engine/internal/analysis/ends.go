@@ -173,11 +173,6 @@ func isToken(marker string) bool {
 	return inner != "" && classAt(inner) == sign && inner[0] != '/'
 }
 
-func findEnds(s state) state {
-	s.findEnds()
-	return s
-}
-
 // findEnds collects the ends of turns: the literal after content or calls that belongs to neither.
 func (a *state) findEnds() {
 	f := &a.format
