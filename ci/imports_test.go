@@ -62,7 +62,7 @@ var policy = map[string][]string{
 
 	// above both
 	"verify": {"caps", "chat", "chattemplate", "codegen", "format", "gbnf", "internal/analysis",
-		"jinja", "lists", "ordered", "source", "spell", "stream"},
+		"jinja", "lists", "ordered", "schema", "source", "spell", "stream"},
 	"": {"internal/analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format",
 		"jinja", "internal/observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},

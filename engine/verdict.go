@@ -8,7 +8,6 @@ import (
 
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/verify"
 )
 
@@ -137,7 +136,7 @@ func (t *Template) proven(r chat.Request, o PrepareOptions) error {
 	case p.plain != nil:
 		return fmt.Errorf("%w; insist to take it as it is", p.plain)
 	case calls && p.joined:
-		if where := codegen.ArrayIn(r.Tools); where != "" {
+		if where := verify.ArrayIn(r.Tools); where != "" {
 			return fmt.Errorf("%w: %s may be an array: %s; insist to have a string", ErrUnverified,
 				where, verify.Joined)
 		}

@@ -422,21 +422,6 @@ func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.made.grammar() }
 // is made when it is first asked for.
 func (o *Output) Whole() (*gbnf.Grammar, error) { return o.made.whole() }
 
-// sortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort
-// has it: without regard to case.
-func sortProperties(v ordered.Value) ordered.Value {
-	return ordered.Rewrite(v, func(v ordered.Value) ordered.Value {
-		for _, m := range v.Members() {
-			if m.Key == "properties" {
-				slices.SortStableFunc(m.Value.Members(), func(x, y ordered.Member) int {
-					return strings.Compare(strings.ToLower(x.Key), strings.ToLower(y.Key))
-				})
-			}
-		}
-		return v
-	})
-}
-
 // count returns the number of values of which a value consists, itself and the keys of objects
 // counted.
 func count(v ordered.Value) int {

@@ -67,16 +67,11 @@ const tokenOpen, tokenShut = "<|", "|>"
 // except is a pattern that begins with a sign, where none of the texts stands that begin with it
 // and go on: what the format writes is read before any tolerance for its beginning.
 func (r closerReader) except(p peg.Pattern, sign string, texts []string) peg.Pattern {
-	var longer peg.Choice
-	for _, t := range texts {
-		if len(t) > len(sign) && strings.HasPrefix(t, sign) {
-			longer = append(longer, r.lit(t))
-		}
-	}
-	if longer == nil {
+	longer := func(t string) bool { return len(t) > len(sign) && strings.HasPrefix(t, sign) }
+	if texts = lists.Filter(texts, longer); len(texts) == 0 {
 		return p
 	}
-	return peg.Seq{peg.Not{P: peg.Seq{peg.Space{}, longer}}, p}
+	return peg.Seq{peg.Not{P: peg.Seq{peg.Space{}, peg.Choice(lists.Map(texts, r.lit))}}, p}
 }
 
 // token matches a token of any format.
@@ -107,16 +102,13 @@ func (r closerReader) foreignToken() peg.Pattern {
 
 // noMarker matches nothing, where no token of the format stands.
 func (r closerReader) noMarker() peg.Pattern {
-	var known peg.Choice
-	for _, text := range r.t.own() {
-		if strings.HasPrefix(strings.TrimPrefix(text, TokenMark), tokenOpen) {
-			known = append(known, r.lit(text))
-		}
-	}
-	if known == nil {
+	known := lists.Filter(r.t.own(), func(text string) bool {
+		return strings.HasPrefix(strings.TrimPrefix(text, TokenMark), tokenOpen)
+	})
+	if len(known) == 0 {
 		return peg.Seq{}
 	}
-	return peg.Not{P: known}
+	return peg.Not{P: peg.Choice(lists.Map(known, r.lit))}
 }
 
 // foreignEnd is the alternative for such a token after a call, at the end of the output: it ends

@@ -376,7 +376,7 @@ func newRequest(t *turn, o Options) (*request, error) {
 		}
 		parameters := tool.Parameters
 		if sorted {
-			parameters = sortProperties(parameters)
+			parameters = schema.SortProperties(parameters)
 		}
 		s, err := schema.ParseObjectAt(fmt.Sprintf("tools[%d].function.parameters", i), parameters)
 		if err != nil {
@@ -389,24 +389,6 @@ func newRequest(t *turn, o Options) (*request, error) {
 
 // own returns the markers and the ends of the format.
 func (t *turn) own() []string { return append(t.parts().all(nil), t.endTexts()...) }
-
-// ArrayIn returns the place of the first argument of tools that may be an array, "" where there is
-// none.
-func ArrayIn(tools []chat.Tool) string {
-	for i, tool := range tools {
-		at := fmt.Sprintf("tools[%d].function.parameters", i)
-		s, err := schema.ParseObjectAt(at, tool.Parameters)
-		if err != nil {
-			continue // which [Generate] refuses
-		}
-		for _, f := range s.Fields() {
-			if t := f.Schema.Types(); t&schema.Array != 0 && t != schema.AnyType {
-				return fmt.Sprintf("%s: %q", at, f.Name)
-			}
-		}
-	}
-	return ""
-}
 
 // words returns the numbers of the tools, of several with one name the first.
 func (r *request) words() (tools []int) {

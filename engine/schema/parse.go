@@ -623,3 +623,18 @@ func (r *reader) member(v ordered.Value, key string) (ordered.Value, bool) {
 	found, ok := index[key]
 	return found, ok
 }
+
+// SortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort
+// has it: without regard to case.
+func SortProperties(v ordered.Value) ordered.Value {
+	return ordered.Rewrite(v, func(v ordered.Value) ordered.Value {
+		for _, m := range v.Members() {
+			if m.Key == "properties" {
+				slices.SortStableFunc(m.Value.Members(), func(x, y ordered.Member) int {
+					return strings.Compare(strings.ToLower(x.Key), strings.ToLower(y.Key))
+				})
+			}
+		}
+		return v
+	})
+}

@@ -49,6 +49,7 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/lists"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/spell"
 	"github.com/goassay/assay/engine/stream"
@@ -584,6 +585,24 @@ func (v *verifier) unescaped(s shape, turn string) bool {
 	}
 	end := strings.Trim(x[:n], format.Space)
 	return end != "" && strings.Contains(awkward, end)
+}
+
+// ArrayIn returns the place of the first argument of tools that may be an array, "" where there is
+// none.
+func ArrayIn(tools []chat.Tool) string {
+	for i, tool := range tools {
+		at := fmt.Sprintf("tools[%d].function.parameters", i)
+		s, err := schema.ParseObjectAt(at, tool.Parameters)
+		if err != nil {
+			continue // which is refused elsewhere
+		}
+		for _, f := range s.Fields() {
+			if t := f.Schema.Types(); t&schema.Array != 0 && t != schema.AnyType {
+				return fmt.Sprintf("%s: %q", at, f.Name)
+			}
+		}
+	}
+	return ""
 }
 
 func firstLine(s string) string {
