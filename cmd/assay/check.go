@@ -214,6 +214,9 @@ func (k *checking) run(c *call) error {
 			}
 			return nil
 		}
+		if k.baseline == nil {
+			one.results = rule.Join(one.results)
+		}
 		k.output.keep(c, r, nil, one.results...)
 		fmt.Fprint(c.data(), one.diff)
 		mended += one.mended
@@ -228,7 +231,8 @@ func (k *checking) run(c *call) error {
 			return k.writeBaseline(c, r)
 		}
 		if k.baseline != nil {
-			r.Results = append(r.Results, k.baseline.Settle(r.Results, notExcused...)...)
+			gone := k.baseline.Settle(r.Results, notExcused...)
+			r.Results = append(rule.Join(r.Results), gone...)
 		}
 		if k.output.form(c) == formShort {
 			able = nil

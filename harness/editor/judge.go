@@ -182,7 +182,8 @@ func (j *judge) told(results []rule.Result) []rule.Result {
 	if j.baseline != nil {
 		j.baseline.Settle(results)
 	}
-	return slices.DeleteFunc(results, func(res rule.Result) bool { return !res.News() || res.Old })
+	return slices.DeleteFunc(rule.Join(results),
+		func(res rule.Result) bool { return !res.News() || res.Old })
 }
 
 // findings places results in the document.

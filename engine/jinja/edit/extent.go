@@ -74,6 +74,16 @@ func (t *Template) Chooses(off int, role string) bool {
 	return found
 }
 
+// Condition returns where the condition begins that a place is in, of a tag or of a choice.
+func (t *Template) Condition(off int) (at int, ok bool) {
+	for n := range t.All() {
+		if n.Test != nil && n.Test.Covers(off) {
+			return n.Test.From, true
+		}
+	}
+	return 0, false
+}
+
 // first returns where the first part of a sort stands.
 func (t *Template) first(is func(*Node) bool) (off int, ok bool) {
 	for n := range t.All() {
@@ -176,8 +186,11 @@ func (t *Template) Made(off int, places map[int]bool) (made int, ok bool) {
 
 // asksOther reports whether a condition holds for no message of a role.
 func asksOther(x *Node, role string) bool {
-	if x.Is(Logic, "and") {
+	switch {
+	case x.Is(Logic, "and"):
 		return asksOther(x.X, role) || asksOther(x.Y, role)
+	case x.Is(Logic, "or"):
+		return asksOther(x.X, role) && asksOther(x.Y, role)
 	}
 	return x.Is(Compare, "==") && isRole(x.X) && len(x.Parts) == 2 && x.Y.Content() != role
 }

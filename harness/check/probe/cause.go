@@ -26,7 +26,9 @@ const (
 // stands beside it.
 func (r Rendering) Cause(damage Where, mended func(prompt string) bool) Where {
 	if site := r.decision(nil, mended); site >= 0 {
-		return Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("printed", damage)
+		at := Offset(r.Program.Sites()[site].Test).Shown(r.In).Beside("printed", damage)
+		at.decides = true
+		return at
 	}
 	return damage
 }
@@ -123,7 +125,7 @@ func (r Rendering) Lost(path, text string) Where {
 		return written && (role == "" || !strings.HasSuffix(before, "'content': '")) // as a text
 	})
 	if site >= 0 {
-		near.past = r.Program.Sites()[site].Test + 1
+		near.past, near.decides = r.Program.Sites()[site].Test+1, true
 		near.note = "underlined is the condition that keeps it out"
 	}
 	return near

@@ -47,6 +47,8 @@ type Where struct {
 	request *chattemplate.Input
 	seen    string              // evidence: what the model sees, or what is lost
 	note    string              // a further line of every finding there; "" where there is none
+	help    string              // the remedy of a finding there; "": that of its rule
+	decides bool                // a condition there decides about the fault
 	needed  bool                // the request has nothing that the fault does without
 	part    func(place int) int // narrows the place down; nil: there is nothing to narrow
 }
@@ -80,6 +82,12 @@ func (w Where) Losing(what string) Where {
 // apart from others is the condition of the fault.
 func (w Where) Needing() Where {
 	w.needed = true
+	return w
+}
+
+// Mended is the place with the remedy of a finding there, in place of that of its rule.
+func (w Where) Mended(by string) Where {
+	w.help = by
 	return w
 }
 
@@ -235,6 +243,9 @@ func (s *Subject) place(at Where, err error) (rule.Place, string) {
 			off = at.part(off)
 		}
 		place = PlaceAt(s.Source, off)
+		if !at.decides {
+			place.Condition = ""
+		}
 		if at.also == 0 {
 			return place, text
 		}
@@ -327,6 +338,10 @@ func PlaceAt(src subject.Source, off int) rule.Place {
 	src, off = src.Original(off)
 	from, to := src.Extent(off)
 	at := rule.At(src.File, src.Places(), off).Underlined(src.Places(), from, to)
+	if test, ok := src.Condition(off); ok {
+		pos := src.Places().Position(test)
+		at.Condition = fmt.Sprintf("%d:%d", pos.Line, pos.Col)
+	}
 	// the file has the template as a string
 	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok {
 		at.Part = fmt.Sprintf("%s:%d:%d", part, at.Line, at.Col)

@@ -65,7 +65,8 @@ func New(src subject.Source, o Options, rules []*Rule) *Subject {
 		teller: words.NewTeller(src.Text), facts: map[any]any{}}
 	s.Rules = rule.Runner[*Subject, Where]{Checks: rules, Subject: s,
 		Scope: rule.Scope[Where]{Suite: src.Name, File: src.File, Place: s.place,
-			When: s.when, Suppressed: s.suppressed}}
+			When: s.when, Suppressed: s.suppressed,
+			Help: func(at Where) string { return at.help }}}
 	if o.Requests {
 		s.Rules.Scope.Request = s.requestOf
 	}

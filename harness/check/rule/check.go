@@ -61,6 +61,9 @@ type Scope[At any] struct {
 	// When begins the first line of a finding with the condition under which the fault shows, where
 	// its text does not say it. nil: every text does.
 	When func(at At, text string) string
+	// Help is the remedy of a finding where it has one of its own, "" for that of its rule. nil:
+	// none has.
+	Help func(At) string
 	// Suppressed reports whether findings of a rule are silenced; where one might be and is not,
 	// note says so. nil: none is.
 	Suppressed func(id string) (silenced bool, note string)
@@ -167,6 +170,9 @@ func (r *Runner[S, At]) results(c *Check[S, At], all []Fault[At], crash string) 
 		}
 		if f.Judged() {
 			one := Finding{Place: place, Text: text, help: c.Fix}
+			if r.Scope.Help != nil {
+				one.help = cmp.Or(r.Scope.Help(f.At), c.Fix)
+			}
 			if r.Scope.Request != nil {
 				one.request = r.Scope.Request(f.At)
 			}

@@ -53,6 +53,9 @@ type Place struct {
 	Line int    `json:"line,omitempty"` // 1-based
 	Col  int    `json:"col,omitempty"`  // 1-based, in runes
 	Part string `json:"part,omitempty"` // where in a template that the file has as a string: chat_template:3:5
+	// Condition is where the condition begins that decides about what is found there, as
+	// "line:column" of the template; "" where none is known.
+	Condition string `json:"condition,omitempty"`
 	// Excerpt is the line, and below it carets under the place; a long line is cut. "" where the
 	// text is not at hand.
 	Excerpt string `json:"excerpt,omitempty"`

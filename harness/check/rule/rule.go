@@ -20,10 +20,12 @@ package rule
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/lists"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/report/visible"
 )
 
@@ -87,7 +89,7 @@ func (r Rule) Results(base Result, found *Findings) []Result {
 	var results []Result
 	add := func(status Status, f Finding) {
 		res := base
-		res.Status, res.Place, res.Text = status, f.Place, f.when+f.Text
+		res.Status, res.Place, res.Text = status, f.Place, f.told()
 		if f.help != "" {
 			const lead = "      = " // of a line in a terminal
 			res.Text += "\n" + visible.Fold(advice[1:]+f.help, columns-len(lead), "  ")
@@ -147,6 +149,19 @@ type Finding struct {
 	help    string   // the remedy of its rule
 	request string   // that shows it, as JSON; "" where none is known
 	weight  *Weighed // its own severity; nil: the rule's
+}
+
+// quoted matches what a text quotes.
+var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// told is the text with its condition: at its beginning, or where that line would be too wide as
+// the line below.
+func (f Finding) told() string {
+	first, more, _ := strings.Cut(f.Text+"\n", "\n")
+	if f.when == "" || source.Cells(quoted.ReplaceAllString(f.when+first, "")) <= columns {
+		return f.when + f.Text
+	}
+	return strings.TrimSuffix(first+"\nonly "+strings.TrimSuffix(f.when, ", ")+"\n"+more, "\n")
 }
 
 // Findings gathers the findings of a rule: each cause once, the first ones, and how many follow;

@@ -353,5 +353,8 @@ func (s Source) Parts() *edit.Template { return s.parts() }
 // Extent returns the stretch of a line of the template that a place there is about.
 func (s Source) Extent(off int) (from, to int) { return s.parts().OnLine(off) }
 
+// Condition returns where the condition begins that a place is in.
+func (s Source) Condition(off int) (at int, ok bool) { return s.parts().Condition(off) }
+
 // Operand returns the part of a sum at a byte offset for which it fails with a message.
 func (s Source) Operand(off int, msg string) int { return s.parts().Blamed(off, msg) }

@@ -47,7 +47,7 @@ func (s *Service) check(r *request) (any, error) {
 // judge makes a judgement of the results of checks.
 func judge(results []rule.Result, sources ...subject.Source) Judgement {
 	j := Judgement{OK: true, Findings: []rule.Result{}}
-	for _, res := range results {
+	for _, res := range rule.Join(results) {
 		if res.Status == rule.Passed {
 			j.Passed++
 			continue
