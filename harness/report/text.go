@@ -31,6 +31,9 @@ type TextOptions struct {
 var statusWords = [...]string{"ok   ", "note ", "known", "not judged", "FAIL "}
 var statusColors = [...]string{"\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[35m", "\x1b[31m"}
 
+// columns is how wide the lines below a finding are that have no quoted text in them.
+const columns = 100
+
 // maxLine bounds a line of a finding, in bytes. The machine-readable forms have all of it.
 const maxLine = 600
 
@@ -243,8 +246,12 @@ func (p *printer) evidence(res *rule.Result, evidence string) {
 			lead = "        "
 		}
 		folded := lead + line
-		if p.Width > 0 {
-			folded = visible.Fold(folded, p.Width, strings.Repeat(" ", len(lead)+2))
+		width := p.Width
+		if width == 0 && res.Rule != "" && !strings.Contains(line, `"`) {
+			width = columns // what quotes nothing is in our words
+		}
+		if width > 0 {
+			folded = visible.Fold(folded, width, strings.Repeat(" ", len(lead)+2))
 		}
 		switch {
 		case strings.HasPrefix(line, "-"):
