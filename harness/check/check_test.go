@@ -281,9 +281,9 @@ var faults = []fault{
 func TestOneCause(t *testing.T) {
 	const name, rest = `{{ call.function.name }}`, `{{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}`
 	for _, c := range []struct{ call, want, not string }{
-		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "an assistant message with call cannot be read back as it was: it is written in another form than others\na parser of this format reads another message: ", ""},
-		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "an assistant message with call cannot be read back as it was: it is written in another form than others\na parser of this format reads another message: ", ""},
-		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "an assistant message with call cannot be read back as it was: it is written in another form than others\nno parser can be made for it: ", "the template writes:"},
+		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "an assistant message with call cannot be read back as it was: it has \"-up#vfycall00>{\\\"query\\\": \\\"...\" where others have \"look_up\"\na parser of this format reads another message: ", ""},
+		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "an assistant message with call cannot be read back as it was: it has \"LOOK_UP vfycall00>{\\\"query...\" where others have \"look_up\"\na parser of this format reads another message: ", ""},
+		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "an assistant message with call cannot be read back as it was: the function's name is written after the arguments\nno parser can be made for it: ", "the template writes:"},
 	} {
 		got, findings := broken(t,
 			subject.New("test.jinja", strings.Replace(chat, jsonCall, c.call, 1)), check.Options{})

@@ -29,7 +29,7 @@ func TestParts(t *testing.T) {
 			"part != m.content[0] else 1 %}<image_{{ ns.n }}>",
 			"the second image brings the number 1"},
 		"what clients send": {"{% elif part.type == 'image_url' %}<image>",
-			"vLLM rewrites image_url to the type image"},
+			"vLLM rewrites image_url to image"},
 		"one mark": {"{% elif part.type in ('image', 'image_url', 'video') %}<image>",
 			`the template writes the same for video as for image: "<image>"`},
 		"an alias": {"{% elif part.type == 'image' %}<image>" +

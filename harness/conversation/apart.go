@@ -31,7 +31,7 @@ var orders = []trait{
 	{"two user messages in a row", `user[^,]*, user`, `in a row|two user|between`},
 	{"a user message after a tool message", `tool[^,]*, user`, `tool message, (a|the) user|before a user`},
 	{"tool calls in several rounds", `tool[^,]*, assistant[^,]*call`, `second|round|turn|late|before`},
-	{"several answers", `assistant.*assistant`, `second|round|turn|late|earlier`},
+	{"several assistant messages", `assistant.*assistant`, `second|round|turn|late|earlier`},
 	{"a developer message", `developer`, `developer`},
 	{"a tool message", `, tool`, `tool|call|result`},
 	{"a tool call", `call`, `tool|call`},

@@ -23,17 +23,14 @@ type Outlier struct {
 func (o Outlier) Words() (left, right, elsewhere string) {
 	switch {
 	case o.Like.Right.id() == o.Right.id() && o.Like.Left.id() == o.Left.id():
-		elsewhere = "after " + speakerOr(o.Like.after, "the start")
+		elsewhere = "between them after " + speakerOr(o.Like.after, "the start")
 		if o.Like.after == o.after {
-			elsewhere = "before " + speakerOr(o.Like.Right.Kind, "the end")
+			elsewhere = "between them before " + speakerOr(o.Like.Right.Kind, "the end")
 		}
-		return o.Left.words(), o.Right.words(), elsewhere
-	case o.Like.Right.id() == o.Right.id():
-		return o.Left.words(), o.Right.words(), "after " + o.Like.Left.words()
-	case o.Like.Left.id() != o.Left.id() && o.Like.Left.Sort == Mark:
-		return o.Left.words(), o.Right.words(), "after " + o.Like.Left.words()
+	default:
+		elsewhere = "between " + o.Like.Left.words() + " and " + o.Like.Right.words()
 	}
-	return o.Left.words(), o.Right.words(), "before " + o.Like.Right.words()
+	return o.Left.words(), o.Right.words(), elsewhere
 }
 
 // speakerOr names a kind of message; none has another name.
@@ -51,7 +48,7 @@ func (p *Piece) words() string {
 	}
 	switch p.Name {
 	case "text":
-		return "the text of " + probe.Article(p.Kind.String())
+		return probe.Article(p.Kind.String())
 	case "reasoning":
 		return "the reasoning of " + probe.Article(p.Kind.String())
 	case "name":

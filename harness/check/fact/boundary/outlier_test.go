@@ -29,17 +29,17 @@ func TestOutliers(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"as it is", "", "", ""},
 		{"the second call", "{{ '\\n' }}<call>", "{{ '\\n' if loop.first }}<call>",
-			`"</call>" "<call>" after `},
+			`"</call>" "<call>" between `},
 		{"a call after a text", "{{ '\\n' }}<call>", "{{ '\\n' if not m.content or not loop.first }}<call>",
-			`the text of a message with tool_calls "<call>" after `},
+			`a message with tool_calls "<call>" between `},
 		{"the first tool", "{{ '\\n' ~ tool | tojson }}", "{{ ('\\n' if not loop.first) ~ tool | tojson }}",
 			`"<tools>" a tool `},
 		{"the last tool", "{{ '\\n' }}</tools>", "</tools>", `a tool "</tools>" `},
 		{"the end of one kind", "{% endfor %}<|end|>{{", "{% endfor %}{{ '\\n' if m.role == 'user' }}<|end|>{{",
-			`the text of a user message "<|end|>" after the text of `},
+			`a user message "<|end|>" between `},
 		{"before one kind", "<|end|>{{ '\\n' }}{% endif %}",
 			"{{ '\\n' if not loop.last and loop.nextitem.role == 'user' }}<|end|>{{ '\\n' }}{% endif %}",
-			`"</result>" "<|end|>" before `},
+			`"</result>" "<|end|>" between them before `},
 	} {
 		text := lined
 		if c.old != "" {

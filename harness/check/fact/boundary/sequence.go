@@ -306,7 +306,7 @@ func (s *Sequence) Nameless() []Turn {
 // Name says whose turn it is.
 func (t Turn) Name() string {
 	if t.kind == conversation.None {
-		return "a message that the template adds itself"
+		return "a message without text (an empty one, or the template's own)"
 	}
 	return probe.Article(t.kind.String())
 }

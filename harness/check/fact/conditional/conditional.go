@@ -326,7 +326,7 @@ func CheckHangs(s *probe.Subject, find probe.Finder) {
 		if with.Name != without.Name {
 			other = "\nnot with: " + without.Name
 		}
-		find(l.cause(), "the template adds a text that nobody sent in the request below, and not "+
+		find(l.cause(), "the template writes a text of its own in the request below, and not "+
 			"in others like it\nthe model sees: %s\nrequest: %s%s%s",
 			report.Quote(l.first.Text, l.off+Lead), with.Name, other, Others(s, placesOf(found)))
 	} else if h.cut {

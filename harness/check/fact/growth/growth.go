@@ -259,8 +259,8 @@ func growAlong(s *probe.Subject, g *Growth, d dimension, set setting, sizes []in
 
 // told is the finding of text at an offset of a prompt.
 func told(o chattemplate.Observation, off int, d dimension, size string) news {
-	return news{fmt.Sprintf("with %s, and not with up to %d, the template adds text of its own: "+
-		"the model reads what nobody wrote", size, d.small), probe.WrittenAt(o, off)}
+	return news{fmt.Sprintf("with %s, and not with up to %d, the template adds text of its own",
+		size, d.small), probe.WrittenAt(o, off)}
 }
 
 // unlike gives each message of a request, and each argument of a call, another text.

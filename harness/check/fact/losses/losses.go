@@ -109,7 +109,15 @@ func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 	}
 	first := all[0]
 	gone := func(l conversation.Leaf) bool { return !first.In.Shows(l.Text) }
-	what := SubjectOf(first, gone) + c.form(all) + " does not reach the prompt"
+	subject := SubjectOf(first, gone)
+	switch {
+	case subject == laterSystem &&
+		slices.Contains(first.In.Kinds[:first.Message], conversation.System):
+		subject = "a second system message"
+	case first.Kind() == conversation.Call && strings.HasPrefix(subject, "the argument"):
+		subject = "the " + first.Part.String() + " of a tool call"
+	}
+	what := subject + c.form(all) + " does not reach the prompt"
 	if first.partly() {
 		what = "of " + probe.Article(first.Kind().String()) + " in parts only the first part " +
 			"reaches the prompt"
@@ -159,10 +167,13 @@ func (c *Census) form(all []Lost) string {
 		return l.Kind() == conversation.Call && l.Part != conversation.Content &&
 			!l.In.In.Messages[l.Message].At("content").IsNull()
 	}):
-		return " beside content that is not null"
+		return " beside content, even an empty one,"
 	}
 	return ""
 }
+
+// laterSystem is what a system message is called that stands after others.
+const laterSystem = "a system message after the first message"
 
 // SubjectOf names what a leaf is of; where each text of its tool has the same fault, the tool.
 func SubjectOf(l Lost, same func(conversation.Leaf) bool) string {
@@ -183,7 +194,7 @@ func SubjectOf(l Lost, same func(conversation.Leaf) bool) string {
 	case l.Kind() == conversation.Call && l.Part == conversation.Content:
 		return "the content beside tool_calls"
 	case l.Kind() == conversation.System && l.Message > 0 && !l.Alone():
-		return "a system message after the first message"
+		return laterSystem
 	case l.Part == conversation.CallName && same != nil && !slices.ContainsFunc(l.In.Leaves(),
 		func(of conversation.Leaf) bool {
 			return of.Part == conversation.Argument && of.Message == l.Message && !same(of)

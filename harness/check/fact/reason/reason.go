@@ -7,10 +7,13 @@
 package reason
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/sample"
@@ -26,6 +29,16 @@ func ThinkingModes() []ThinkingMode {
 type ThinkingMode struct {
 	Name string
 	On   *bool
+}
+
+// Lead begins a sentence about a mode, where the template knows the switch: "" where it does not.
+func (m ThinkingMode) Lead(s *probe.Subject) string {
+	if slices.ContainsFunc(s.Flow().Refs, func(r *flow.Ref) bool {
+		return slices.Contains(caps.ThinkingNames, r.Name)
+	}) {
+		return m.Name + ", "
+	}
+	return ""
 }
 
 // Opened is the close of the reasoning that a prefill leaves open.

@@ -13,7 +13,7 @@ var StartMissing = &probe.Rule{
 		Short: "The marker with which prompts begin is missing for some requests.",
 		Damage: "A conversation without a system message, for example, lacks the token with " +
 			"which every conversation of the training began.",
-		Fix: "Write the marker before the first `{% if %}`, or in each branch.",
+		Fix: "Write the marker before the loop over the messages, and before the first `{% if %}`.",
 	},
 	Requires: []string{"A125"},
 	Find:     findStartMissing,

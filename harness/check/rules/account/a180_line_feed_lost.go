@@ -30,9 +30,8 @@ func findLineFeedLost(s *probe.Subject, find probe.Finder) {
 		}
 		seen[at.Off()] = true
 		left, right, elsewhere := o.Words()
-		find(at, "no line feed stands between %s and %s, though one stands before the latter "+
-			"%s\nelsewhere: "+
-			"%s\nharm: the model sees other tokens here than there", left, right, elsewhere,
+		find(at, "no line feed stands between %s and %s, though one stands %s\nelsewhere: "+
+			"%s", left, right, elsewhere,
 			o.Like.Quote())
 	}
 }

@@ -14,7 +14,9 @@ var ArgumentsRefused = &probe.Rule{
 		ID: "A036", Name: "arguments-refused", Severity: rule.Warning, Harm: rule.Crashed,
 		Short:  "Tool-call arguments in one of their two forms, string or object, end in an error.",
 		Damage: "The template works on the server that it was written for and fails on the next.",
-		Fix:    "Write `{{ arguments if arguments is string else arguments | tojson }}`.",
+		Fix: "Where arguments are one JSON value: `{{ arguments if arguments is string else " +
+			"arguments | tojson }}`. Where each is written by itself: `{% if arguments is mapping " +
+			"%}`, and the string as it is otherwise.",
 	},
 	Find: probe.IfReplays(checkArgumentForms),
 }

@@ -55,8 +55,8 @@ func checkResultNames(s *probe.Subject, find probe.Finder) {
 		if !strings.Contains(sent.Text[:at], "USERNEEDLE") {
 			continue // the tools are written for one of the two, say
 		}
-		find(sent.At(at), "a result with the role tool has another header than one with the role "+
-			"%s, though the template takes both for the same\n- tool: %s\n+ %[1]s: %[3]s", name,
+		find(sent.At(at), "a result with the role tool and one with %s have two headers, and "+
+			"all else in common\n- tool: %s\n+ %[1]s: %[3]s", name,
 			report.Quote(sent.Text, at), report.Quote(other.Text, at))
 	}
 }

@@ -50,12 +50,16 @@ func checkRenders(s *probe.Subject, find probe.Finder) {
 		Kwargs: []ordered.Member{ordered.MemberOf("tools", ordered.Value{})}})
 	switch {
 	case err == nil:
-		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a user message fails where no variable "+
-			"tools is given: %w\nwho: programs that render the template themselves; transformers, "+
-			"vLLM and SGLang set it to null", s.Err)
+		probe.Weigh(find, rule.Warning)(probe.Nowhere.Mended("Give the variable the value that "+
+			"engines set: `{%- set tools = tools | default(none) %}`."), "a user message fails where "+
+			"no variable tools is given: %w\nwho: programs that render the template themselves; "+
+			"transformers, vLLM and SGLang set it to null", s.Err)
 	case probe.Worded(s.Err) && conversation.Explore(t, s.Source.Grammar(), nil,
 		conversation.UsualRenders, s.Source.Unreachable).Rendered != nil:
-		probe.Weigh(find, rule.Warning)(probe.Nowhere, "a plain user message is refused: %w", s.Err)
+		probe.Weigh(find, rule.Warning)(probe.Nowhere.Mended("If the model takes such requests "+
+			"alone, there is nothing to do: clients for chat cannot use it. Otherwise write the "+
+			"message instead of calling `raise_exception`."), "a plain user message is refused: %w",
+			s.Err)
 	default:
 		find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
 	}

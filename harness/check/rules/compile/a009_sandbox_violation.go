@@ -38,8 +38,8 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 		rendered = true
 		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
 			probe.Weigh(find, rule.Error)(probe.Nowhere.Shown(in), "an ordinary request ends in "+
-				"an error in %s, where a template may not change lists and objects: %w",
-				view.Names(immutable()), err)
+				"an error where templates may not change lists and objects: %w\nwho: %s",
+				err, view.Names(immutable()))
 			return
 		} else if text != mutable {
 			written := s.Rendered(mutable, in)
@@ -51,9 +51,9 @@ func checkSandbox(s *probe.Subject, find probe.Finder) {
 	}
 	for _, f := range variant.Faults.Of(s) {
 		if f.Sandboxed() {
-			find(probe.Nowhere.Shown(f.Input), "a request with %s ends in an error in %s, where "+
-				"a template may not change lists and objects: %w",
-				f.In.Name, view.Names(f.Views), f.Err)
+			find(probe.Nowhere.Shown(f.Input), "a request with %s ends in an error where "+
+				"templates may not change lists and objects: %w\nwho: %s",
+				f.In.Name, f.Err, view.Names(f.Views))
 			return
 		}
 	}

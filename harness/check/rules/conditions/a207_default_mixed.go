@@ -65,8 +65,8 @@ func findMixed(s *probe.Subject, find probe.Finder, values []ordered.Member,
 	for i, a := range texts {
 		for j, b := range texts {
 			if at := seam(unset.Text, a, b); at >= 0 {
-				find(unset.At(at), "without %s the prompt begins as with %[1]s=%[2]s and goes on as "+
-					"with %[1]s=%[3]s\nthe model sees: %[4]s\nwith %[2]s: %[5]s\nwith %[3]s: %[6]s",
+				find(unset.At(at), "without %s the prompt begins as with the value %[2]s and goes "+
+					"on as with %[3]s\nthe model sees: %[4]s\nwith %[2]s: %[5]s\nwith %[3]s: %[6]s",
 					values[i].Key, values[i].Value, values[j].Value, report.Quote(unset.Text, at),
 					report.Quote(a, at), report.Quote(b, max(0, len(b)-len(unset.Text)+at)))
 				return true

@@ -44,10 +44,10 @@ func checkOrderOfMessages(s *probe.Subject, find probe.Finder) {
 				if w, ok := t.Seen.Trace.PrintAt(last); ok {
 					late = probe.Offset(w.Off).Shown(t.In)
 				}
-				find(late.Beside("printed first", t.At(at)), "the %s of the %s (message %d of "+
-					"the request) is written after the %s of the %s (message %d)\nthe model "+
-					"sees: %s", before.Part, t.Kinds[before.Message], before.Message+1, l.Part,
-					t.Kinds[l.Message], l.Message+1, report.Quote(t.Text, last))
+				find(late.Beside("printed first", t.At(at)), "the %s of message %d, %s, is "+
+					"written after the %s of message %d\nthe model sees: %s", before.Part,
+					before.Message+1, probe.Article(t.Kinds[before.Message].String()), l.Part,
+					l.Message+1, report.Quote(t.Text, last))
 				return
 			}
 			last, before = at, l

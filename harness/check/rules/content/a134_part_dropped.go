@@ -125,6 +125,18 @@ func (m marks) inserted(prompt string) string {
 	return mark
 }
 
+// known names the sorts of parts that the template writes something for, as the end of a sentence;
+// "" where there is none.
+func (m marks) known() string {
+	for _, part := range capability.Media {
+		if mark, _, ok := m.of(part.Type); ok && strings.TrimSpace(mark) != "" {
+			return fmt.Sprintf("; for %s it writes %s", probe.JSON(part.Type),
+				probe.JSON(strings.TrimSpace(mark)))
+		}
+	}
+	return ""
+}
+
 // number matches a number within a mark.
 var number = regexp.MustCompile(`[0-9]+`)
 
@@ -146,8 +158,8 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 			slices.Contains(o.Trace.Literals("messages[0].content[1].type", "=="), kind) {
 			r, _ := o.Trace.Reading("messages[0].content[1].type")
 			find(probe.Offset(r.First).Shown(prompt.In),
-				"the template looks for parts of type %s, and writes nothing for one",
-				probe.JSON(kind))
+				"the template looks for parts of type %s, and writes nothing for one%s",
+				probe.JSON(kind), m.known())
 		}
 	}
 	by := map[string]string{} // sorts by what is written for them
@@ -160,8 +172,7 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 			continue
 		case mark == "" && sent != "":
 			probe.Weigh(find, rule.Error)(prompt.Near("USERNEEDLE"), "vLLM rewrites %s to "+
-				"the type %s, which the template does not know beside the other: the %[2]s "+
-				"vanishes\nsent by: every client with an %[2]s",
+				"%s, which the template does not know: the %[2]s vanishes\nsent by: every client with an %[2]s",
 				client, sort)
 		case mark != "" && both:
 			find(prompt.At(strings.Index(prompt.Text, mark)), "the template writes the same "+

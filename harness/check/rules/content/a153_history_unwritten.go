@@ -25,7 +25,7 @@ func checkHistory(s *probe.Subject, find probe.Finder) {
 	if prompt, ok := losses.Forgotten(s); ok {
 		find = probe.NoteIf(losses.Judged.Of(s), find)
 		find(prompt.Near("USERNEEDLE"), "only the last messages reach the prompt: the first "+
-			"user message and the assistant message after it are lost\nsent by: every client with "+
+			"user message and its answer are lost\nsent by: every client with "+
 			"a conversation (a model that judges one text, as guards do, may mean it so)")
 	}
 }

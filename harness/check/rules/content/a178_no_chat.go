@@ -63,7 +63,7 @@ func checkChat(s *probe.Subject, find probe.Finder) {
 	alike := err1 == nil && err2 == nil && answered.Text == repeated.Text && evenly(answered.Text)
 	if refused || alike || err1 == nil && !strings.Contains(answered.Text, "NEEDLE") && ranks(s) {
 		find(probe.Nowhere, "no assistant message is asked for, nor written as a turn of its own: "+
-			"the template is not judged as one for chat")
+			"no template for chat")
 	}
 }
 

@@ -55,7 +55,7 @@ func findDefaultBesideOwn(s *probe.Subject, find probe.Finder) {
 	if strings.Contains(without.Own(), line) {
 		return // every message has it
 	}
-	find(with.At(at), "the template's own system text follows the client's system message, and a "+
+	find(with.At(at), "the template's own system text follows the client's, and a "+
 		"request without a system message has none\nwithout: %s", report.Quote(without.Text, alone))
 }
 

@@ -22,7 +22,7 @@ var ConversationJudged = &probe.Rule{
 	Find: func(s *probe.Subject, find probe.Finder) {
 		if losses.Judged.Of(s) {
 			find(probe.Nowhere, "the messages are quoted inside a task that the template writes: "+
-				"the template is not judged as one for chat")
+				"no template for chat")
 		}
 	},
 }

@@ -40,8 +40,8 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 		before := strings.TrimSuffix(prompt.Text[:min(m.Off, len(prompt.Text))], m.Header)
 		if err == nil && !(s.Fires("A059") && // which is about headers that are missing after it
 			strings.HasSuffix(strings.TrimSpace(before), f.Closer)) {
-			find(prompt.At(m.Off-1), "after a tool message the generation prompt writes %s, which "+
-				"no assistant message after a tool message has in the history",
+			find(prompt.At(m.Off-1), "after a tool message the generation prompt writes %s, and "+
+				"no assistant message there has it in the history",
 				probe.JSON(m.Header))
 		}
 	}
@@ -95,16 +95,16 @@ func checkGeneration(s *probe.Subject, find probe.Finder) {
 				harm = "the model writes after the end of a turn; prompts for embedding and " +
 					"reward models end so"
 			}
-			find(written.At(at), "assistant messages in the history do not begin as the "+
-				"generation prompt does (%s)\n%s\nharm: %s", mode.Name,
+			find(written.At(at), "%spast assistant messages do not begin as the "+
+				"generation prompt does\n%s\nharm: %s", mode.Lead(s),
 				report.Sides("history", turn.Text, "prompt", prompt.Text), harm)
 		case begins && !early && endsEarly(s, rest, mode, prompt.Text):
 			early = true
 			written, _ := s.Ask(asked)
 			// the model writes the line feed itself
 			find := probe.NoteIf(strings.HasPrefix(rest, "\n") && marked(s, prompt.Text), find)
-			find(written.At(len(prompt.Text)-1), "the prompt stops before text that begins "+
-				"each assistant message in the history (%s)\n%s", mode.Name,
+			find(written.At(len(prompt.Text)-1), "%sthe prompt stops before text that begins "+
+				"each assistant message in the history\n%s", mode.Lead(s),
 				report.Sides("history", turn.Text, "prompt", prompt.Text))
 		}
 	}

@@ -19,8 +19,8 @@ var HistoryRewritten = &probe.Rule{
 		Short: "A message is written differently once another message follows it.",
 		Damage: "Every message changes the prompt near its start: the server's cache is lost, " +
 			"and long conversations slow down.",
-		Fix: "Write a message the same wherever it stands. Let the client leave out " +
-			"reasoning_content that is no longer wanted.",
+		Fix: "Write a message the same wherever it stands. Where reasoning alone is left out, " +
+			"let the client do that.",
 	},
 	Find: checkRewritten,
 }
@@ -46,7 +46,7 @@ func checkRewritten(s *probe.Subject, find probe.Finder) {
 		// models are trained so
 		find := probe.NoteIf(thoughtGone(s, last.Text, then.Text), find)
 		find(then.Instead(at, last.Text[at:], last.At(at)), "after %s, the next user message "+
-			"changes what stands before it: no server can reuse its prefix cache\n%s", c.name,
+			"changes the prompt before it\n%s\nharm: prefix caches end there", c.name,
 			report.Sides("before", last.Text, "after", then.Text))
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja/flow"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
@@ -46,6 +47,11 @@ func checkBound(s *probe.Subject, find probe.Finder) {
 		names = append(names, m.Key)
 	}
 	switch {
+	case len(names) == 1 && slices.ContainsFunc(s.Flow().Chains(), func(v *flow.Chain) bool {
+		return v.Name == names[0]
+	}):
+		find(at, "a request with a user message alone ends in an error: %s is read and not set "+
+			"there", names[0])
 	case len(names) == 1:
 		find(at, "requests end in an error without the variable %s, which no client sends", names[0])
 	case names != nil:

@@ -118,9 +118,30 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 		if parts {
 			find, who = first.InParts(find, crashes)
 		}
-		find(probe.Nowhere.Shown(first.In).Needing(), "a request%s ends in an error: %w%s",
+		at := probe.Nowhere.Mended(remedy(first.Err))
+		find(at.Shown(first.In).Needing(), "a request%s ends in an error: %w%s",
 			shape(first), first.Err, who)
 	}
+}
+
+// remedies are what mends the errors of a sort, by what they say.
+var remedies = [...]struct{ says, help string }{
+	{"NoneType", "Write `(x or '')` where a value may be null."},
+	{"JSON serializable", "Make a list of what `map` or `select` gives before `tojson`: " +
+		"`|list|tojson`, and give a value that may be missing a default."},
+	{"has no element", "Test how long the list is before taking an item by its number."},
+	{"undefined", "Set the variable in every branch before it is read, or give it a default."},
+	{"has no attribute", "Test that a member is there before using it: `{% if tool.description %}`."},
+}
+
+// remedy is what mends an error; "" where that of the rule does.
+func remedy(err error) string {
+	for _, r := range remedies {
+		if strings.Contains(err.Error(), r.says) {
+			return r.help
+		}
+	}
+	return ""
 }
 
 // unheard reports whether a conversation has a sound or a film, and the template takes none in any

@@ -34,7 +34,8 @@ func checkWrapped(s *probe.Subject, find probe.Finder) {
 	switch {
 	case err != nil:
 		find(probe.Nowhere.Shown(in), "tools as OpenAI's API has them, {\"type\": \"function\", "+
-			"\"function\": {...}}, end the request in an error: %w", err)
+			"\"function\": {...}}, end the request in an error: %w\nsent by: every client with tools",
+			err)
 	case !p.Has("get_weather"):
 		find(p.Near("get_weather"), "the names of tools do not reach the prompt where they come "+
 			"in tool.function, as in OpenAI's API")

@@ -27,7 +27,8 @@ var MarkerUnpaired = &probe.Rule{
 		Short: "A marker is opened and not closed, or closed and not opened.",
 		Damage: "The model learns to write what no parser reads, or takes the text that follows " +
 			"for a part of the open one.",
-		Fix: "Write both markers in every branch, in this order.",
+		Fix: "Write both markers in every branch, and set the flag that decides about one of them " +
+			"back only after the other.",
 	},
 	Requires: []string{"A058", "A059", "A073"},
 	Find:     checkPaired,

@@ -50,8 +50,8 @@ func checkStart(s *probe.Subject, find probe.Finder) {
 			if len(t.In.Tools) == 0 || t.Text == "" || beginsMarked(t) {
 				continue
 			}
-			t.Show(s, find, 0, "with tools the prompt begins with plain text, outside of any "+
-				"message; without tools it begins with a marker")
+			t.Show(s, find, 0, "with tools the prompt begins with plain text outside of "+
+				"all messages, without tools with a marker")
 			return
 		}
 	}

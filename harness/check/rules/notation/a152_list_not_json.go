@@ -21,8 +21,8 @@ var ListNotJSON = &probe.Rule{
 			"stands between the last of them and the bracket of their list.",
 		Damage: "The model cannot tell where a value or a list ends, and may write such JSON in " +
 			"its tool calls.",
-		Fix: "Write a string with `tojson`, which adds the quotes; on the whole value it cannot " +
-			"leave anything out. Write a comma only where another item follows.",
+		Fix: "Write a string with `tojson`, which adds the quotes, or the whole value at once; " +
+			"write a comma only where another item follows.",
 	},
 	Requires: []string{"A121"},
 	Find:     checkListsJSON,

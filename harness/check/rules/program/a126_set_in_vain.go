@@ -45,8 +45,9 @@ func checkAssigned(s *probe.Subject, find probe.Finder) {
 				find(probe.Offset(set.Off()), "%s is set after the last place that reads it, at %s",
 					v.Name, line(s, early.Off()))
 			} else if late := v.Lost(set); late != nil {
-				find(probe.Offset(set.Off()), "%s is set in a loop, and lost at its end; it is read "+
-					"at %s", v.Name, line(s, late.Off()))
+				find(probe.Offset(set.Off()).Mended("Carry the value out of the loop with "+
+					"`namespace()`."), "%s is set in a loop, and lost at its end: %s reads the value "+
+					"from before the loop", v.Name, line(s, late.Off()))
 			}
 		}
 		if read, set := v.Early(); read != nil && !given[v.Name] && !m.Asked[v.Name] {

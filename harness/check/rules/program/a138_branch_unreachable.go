@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja/flow/reach"
@@ -43,8 +44,13 @@ func checkReached(s *probe.Subject, find probe.Finder) {
 		for _, p := range unused {
 			names = append(names, p.Why)
 		}
+		const few = 2 // of more the number is told
+		rest := ""
+		if len(names) > few {
+			rest = fmt.Sprintf(" and %d more", len(names)-few)
+		}
 		find(probe.Offset(unused[0].Off), "nothing that is reached calls %s %s",
 			map[bool]string{true: "the macro", false: "the macros"}[len(names) == 1],
-			strings.Join(names, ", "))
+			strings.Join(names[:min(len(names), few)], ", ")+rest)
 	}
 }

@@ -20,8 +20,8 @@ var ConditionInVain = &probe.Rule{
 		Damage: "The form of the value that needs another spelling gets the wrong one, or is " +
 			"lost: arguments are encoded twice, a list is printed as Python, a second name of a " +
 			"field is never read.",
-		Fix: "Write in each branch what its form of the value needs; ask for the other field, or " +
-			"for the value of the variable and not whether it is there.",
+		Fix: "Write in each branch what its form of the value needs, or ask for what was meant: " +
+			"the other field, or the value of the variable and not whether it is there.",
 	},
 	Static: true,
 	Find:   checkInVain,
@@ -36,7 +36,8 @@ func checkInVain(s *probe.Subject, find probe.Finder) {
 		asked := map[string]int{spelt(n.Test): n.Test.From}
 		for _, e := range n.Elif {
 			if first, ok := asked[spelt(e.Test)]; ok {
-				find(probe.Offset(e.Test.From), "this branch is never taken: %s has asked the "+
+				find(probe.Offset(e.Test.From).Mended("Ask for what was meant, or remove the "+
+					"branch."), "this branch is never taken: %s has asked the "+
 					"same before", line(s, first))
 			} else {
 				asked[spelt(e.Test)] = e.Test.From

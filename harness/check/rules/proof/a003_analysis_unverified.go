@@ -1,9 +1,12 @@
 package proof
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -27,32 +30,37 @@ var AnalysisUnverified = &probe.Rule{
 }
 
 func checkVerified(s *probe.Subject, find probe.Finder) {
-	g := grouped(s)
+	g, known := grouped(s), map[string]string{}
 	for _, shape := range s.Template.Verify().Shapes {
-		text := ""
+		text, short := "", ""
 		for _, fault := range shape.Faults {
 			switch {
 			case fault.Proof == verify.Grammar: // A006
 			case shape.Turn == "":
 				text += "\nno parser can be made for it: " + fault.Text
+				short = wrong(fault.Text)
 			case fault.Proof == verify.Parse:
 				text += "\na parser of this format reads another message: " + fault.Text
+				short = wrong(fault.Text)
 			default:
 				text += "\nother messages have it in another form: " +
 					strings.Replace(fault.Text, "where the format has", "where they have", 1)
+				short = cmp.Or(other(fault.Text), short)
 			}
 		}
 		if text == "" {
 			continue
 		}
-		text = "an assistant message with " + shape.Name + " cannot be read back as it was: it " +
-			"is written in another form than others" + text
+		cause := cmp.Or(known[text], fmt.Sprint(shape.Tools))
+		known[text] = cause
+		text = "an assistant message with " + shape.Name + " cannot be read back as it was: " +
+			cmp.Or(short, "it is written in another form than others") + text
 		if shape.Turn != "" {
 			text += fmt.Sprintf("\nthe template writes: %q", shape.Turn)
 		}
 		// Of shapes with calls that fail a proof the first one says why, and so it is with those
 		// without.
-		g.add(shape, fmt.Sprint(shape.Tools), "%s", text)
+		g.add(shape, cause, "%s", text)
 	}
 	// Where nothing failed and nothing is proven, a template that writes no answers shows nothing
 	// that could be wrong; one that refuses them, or that declares calls and writes none, hides
@@ -77,6 +85,45 @@ func checkVerified(s *probe.Subject, find probe.Finder) {
 		probe.Unjudged(find, fmt.Errorf("%s: %s", strings.Join(names[why], ", "), why))
 	}
 	g.find(find, "the same", func(shape verify.Shape) probe.Where { return turn(s, shape) })
+}
+
+// wrong names the part of a message that is read as another one, by the fault that quotes both.
+func wrong(fault string) string {
+	for _, verb := range []string{" is read as ", " are read as "} {
+		if part, _, ok := strings.Cut(fault, verb); ok {
+			return part + strings.TrimSuffix(verb, "read as ") + "read as another text"
+		}
+	}
+	return shortened(fault, brief)
+}
+
+// shortened is a text up to so many bytes.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return source.Head(text, most) + "..."
+}
+
+// brief bounds a text in a headline, in bytes.
+const brief = 50
+
+// other names the two forms of a fault that quotes what the template writes, and what it writes of
+// other messages; "" where it does not.
+func other(fault string) string {
+	wrote, want, ok := strings.Cut(fault, ", where the format has ")
+	if _, text, found := strings.Cut(wrote, " the template writes "); ok && found {
+		return "it has " + quoted(text) + " where others have " + quoted(want)
+	}
+	return ""
+}
+
+// quoted shortens a quoted text for a headline.
+func quoted(text string) string {
+	if plain, err := strconv.Unquote(text); err == nil {
+		return strconv.Quote(shortened(plain, brief/2))
+	}
+	return shortened(text, brief)
 }
 
 // prompts reports whether the template looks at whether an answer is asked for.

@@ -30,9 +30,8 @@ func checkGrammarTakes(s *probe.Subject, find probe.Finder) {
 		for _, fault := range shape.Faults {
 			if fault.Proof == verify.Grammar {
 				_, expected, _ := strings.Cut(fault.Text, "\nit expects ")
-				g.add(shape, expected, "the grammar for tool calls refuses an assistant message "+
-					"that the template writes (%s): %s\nthe template writes: %q", shape.Name, fault.Text,
-					shape.Turn)
+				g.add(shape, expected, "an assistant message with %s departs from the form of a "+
+					"tool call\n%s\nthe template writes: %q", shape.Name, fault.Text, shape.Turn)
 			}
 		}
 	}

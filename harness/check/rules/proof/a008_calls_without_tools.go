@@ -31,7 +31,7 @@ func checkToolsDescribed(s *probe.Subject, find probe.Finder) {
 			told = r.Of("SYSTEMNEEDLE")
 		}
 		find(told.Beside("tool_calls printed", s.Of("CITYNEEDLE")),
-			"the tools of a request are not described to the model, though the tool_calls of "+
-				"assistant messages are written\nsent by: every client with tools")
+			"the tools of a request are not described to the model, though tool_calls are "+
+				"written\nsent by: every client with tools")
 	}
 }

@@ -21,6 +21,6 @@ func checkDisclosed(s *probe.Subject, find probe.Finder) {
 	if s.Template.Analysis().Format.Undisclosed {
 		find(s.Of("ANSWERNEEDLE").Bare(), "tools are described, and the tool_calls of the "+
 			"history are not written\nthe model never sees what it has called, and no engine can "+
-			"learn from the template how tool calls are written")
+			"learn how tool calls are written")
 	}
 }

@@ -29,9 +29,8 @@ func checkUnambiguous(s *probe.Subject, find probe.Finder) {
 			of = padded
 		}
 		if shape.Verdict == verify.Ambiguous {
-			of.add(shape, shape.Note, "an assistant message with %s can be read in two ways: %s"+
-				"\nthe template writes: %q\nharm: no parser can tell the two apart", shape.Name,
-				shape.Note, shape.Turn)
+			of.add(shape, shape.Note, "%s: two readings of %s\nthe template writes: %q\n"+
+				"harm: no parser can tell the two apart", shape.Note, shape.Name, shape.Turn)
 		}
 	}
 	at := func(shape verify.Shape) probe.Where { return turn(s, shape) }

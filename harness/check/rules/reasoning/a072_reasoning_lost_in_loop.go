@@ -17,7 +17,7 @@ var ReasoningLostInLoop = &probe.Rule{
 		ID: "A072", Name: "reasoning-lost-in-loop", Severity: rule.Warning, Harm: rule.Lost,
 		Short:  "Reasoning is dropped between tool calls, though other assistant messages keep it.",
 		Damage: "The model forgets its plan, and each call changes the prompt before it.",
-		Fix: "Keep the reasoning_content of every assistant message since the last user message, " +
+		Fix: "Keep the reasoning of every assistant message since the last user message, " +
 			"whatever else it has.",
 	},
 	Supersedes: []string{"A087", "A148", "A162", "A163"},
@@ -43,7 +43,7 @@ func checkLoopReasoning(s *probe.Subject, find probe.Finder) {
 // findContrast reports reasoning that is lost, beside some that is kept.
 func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 	path := fmt.Sprintf("messages[%d].reasoning_content", lost.Message)
-	happens := fmt.Sprintf("the reasoning of %s is dropped in one request and kept in another",
+	happens := fmt.Sprintf("the reasoning of %s is lost in one request and kept in another",
 		lost.Stage)
 	switch {
 	case kept.Stage != lost.Stage:
@@ -56,7 +56,7 @@ func findContrast(find probe.Finder, kept, lost contrast.Leaf) {
 			return slices.Contains(strings.Split(kept.Name(), ", "), m)
 		})
 		if len(alone) == 1 {
-			happens = fmt.Sprintf("the reasoning of %s is dropped where the request has %s",
+			happens = fmt.Sprintf("the reasoning of %s is dropped where there is %s",
 				lost.Stage, probe.Message(alone[0]))
 		}
 	}

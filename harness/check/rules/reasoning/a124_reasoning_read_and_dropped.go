@@ -24,7 +24,8 @@ var ReasoningReadAndDropped = &probe.Rule{
 		ID: "A124", Name: "reasoning-read-and-dropped", Severity: rule.Warning, Harm: rule.Lost,
 		Short:  "The template reads the reasoning of assistant messages, and never writes it.",
 		Damage: "A client that sends the reasoning back loses it, and nobody is told.",
-		Fix:    "Print the reasoning in the branch that reads it, or take the branch out.",
+		Fix: "Print the reasoning in the branch that reads it. Where it is left out on purpose, " +
+			"there is nothing to do.",
 	},
 	Find: prompts.IfHeard(checkReasoningWritten),
 }

@@ -30,7 +30,7 @@ func checkSpellingCrashes(s *probe.Subject, find probe.Finder) {
 		return f.Kind == variant.Crashed && f.In.Relation != sent.Later && !f.Sandboxed()
 	}) {
 		f := c.faults[0]
-		find(c.at, "a request with %s ends in an error in %s: %w\n%s%s",
-			f.In.Name, view.Names(f.Views), f.Err, c.others(), asked(s, f))
+		find(c.at, "a request with %s ends in an error: %w\nwho: %s\n%s%s",
+			f.In.Name, f.Err, view.Names(f.Views), c.others(), asked(s, f))
 	}
 }

@@ -1,8 +1,10 @@
 package requests
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/variant"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -19,7 +21,7 @@ var SpellingLosesText = &probe.Rule{
 			"with the same meaning.",
 		Damage: "A message that comes back with `\"tool_calls\": []` vanishes from the history: " +
 			"the model does not know what it said.",
-		Fix: "Decide by the value of a member, not by its presence, and write all content parts.",
+		Fix: "Decide by the value of a member, not by its presence.",
 	},
 	Find: checkSpellingLosesText,
 }
@@ -27,7 +29,7 @@ var SpellingLosesText = &probe.Rule{
 func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {
 	for _, c := range causes(s, func(f variant.Fault) bool {
 		return (f.Kind == variant.Lost || f.Kind == variant.Doubled) && !late(f) &&
-			f.In.Relation != sent.Inline
+			f.In.Relation != sent.Inline && !asWithTools(s, f)
 	}) {
 		f := c.faults[0]
 		happens := "is lost"
@@ -37,7 +39,25 @@ func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {
 		case f.Kind == variant.Doubled:
 			happens = "is written as it came"
 		}
-		find(c.at, "for %s, the text %q %s (%s)\n%s%s", f.In.Name, f.Text, happens,
-			view.Names(f.Views), excerpts(f), c.others())
+		at := c.at
+		if strings.Contains(f.In.Name, " part") {
+			at = at.Mended("Write the text of every content part, as that of a string.")
+		}
+		find(at, "for %s, the text %q %s\n%swho: %s\n%s", f.In.Name, f.Text, happens,
+			excerpts(f), view.Names(f.Views), c.others())
 	}
+}
+
+// asWithTools reports whether a list of no tools does to a text what tools do: that fault is not of
+// the empty list.
+func asWithTools(s *probe.Subject, f variant.Fault) bool {
+	if sent := f.In.Sent.At("tools"); sent.Kind() != ordered.Array || len(sent.Items()) > 0 {
+		return false
+	}
+	in := f.Input
+	in.Kwargs = slices.DeleteFunc(slices.Clone(in.Kwargs),
+		func(m ordered.Member) bool { return m.Key == "tools" })
+	in.Tools = s.Tools()
+	r, err := s.Render(in)
+	return err == nil && strings.Count(r.Text, f.Text) == strings.Count(f.Got, f.Text)
 }

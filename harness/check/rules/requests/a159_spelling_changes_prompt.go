@@ -29,7 +29,7 @@ func checkSpellingChangesPrompt(s *probe.Subject, find probe.Finder) {
 		f, find := c.faults[0], find
 		served := func(f variant.Fault) bool { return view.Served(f.Views) }
 		find = probe.NoteIf(!slices.ContainsFunc(c.faults, served), find)
-		find(c.at, "%s gives another prompt than without it (%s)\n%s%s%s",
-			f.In.Name, view.Names(f.Views), excerpts(f), c.others(), asked(s, f))
+		find(c.at, "%s gives another prompt than without it\n%swho: %s\n%s%s",
+			f.In.Name, excerpts(f), view.Names(f.Views), c.others(), asked(s, f))
 	}
 }

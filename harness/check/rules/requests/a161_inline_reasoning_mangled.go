@@ -48,9 +48,9 @@ func checkInlineReasoningMangled(s *probe.Subject, find probe.Finder) {
 		f := c.faults[0]
 		happens := "is lost"
 		if f.Kind == variant.Doubled {
-			happens = "stays in the prompt as text"
+			happens = "stays as text"
 		}
-		find(c.at, "in %s, %q %s (%s)\n%s%s", f.In.Name, f.Text, happens,
-			view.Names(f.Views), excerpts(f), c.others())
+		find(c.at, "in %s, %q %s\n%swho: %s\n%s", f.In.Name, f.Text, happens,
+			excerpts(f), view.Names(f.Views), c.others())
 	}
 }

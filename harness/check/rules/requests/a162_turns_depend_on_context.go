@@ -44,19 +44,25 @@ func checkTurnsDependOnContext(s *probe.Subject, find probe.Finder) {
 			continue
 		}
 		f, find := c.faults[0], find // which of the two is right cannot be told
-		what := "later messages are written differently than without"
+		what := differently
 		if rest := f.Got[f.Off:]; strings.HasPrefix(rest, "[{'type'") ||
 			strings.HasPrefix(rest, "'}]") {
 			find, what = probe.Weigh(find, rule.Error), "content in parts is printed as a list"
 		} else if reframed(s, f) {
 			find = probe.Weigh(find, rule.Note) // as publishers let models with tools think
 		}
-		find(c.at, "with %s, %s\nwith:    %s\n"+
+		at := c.at
+		if what != differently {
+			at = at.Mended("Write the text of each content part in this branch as well.")
+		}
+		find(at, "with %s, %s\nwith:    %s\n"+
 			"without: %s\nwho: %s\n%s", f.In.Name, what, report.Quote(f.Got, f.Off),
 			report.Quote(f.Want, f.WantOff), view.Names(f.Views), c.others())
 	}
 	checkVariables(s, find)
 }
+
+const differently = "later messages are written differently than without"
 
 // checkVariables looks for a variable of the request with which the turns after instructions are
 // written otherwise than without instructions, where they are alike without the variable.

@@ -1,6 +1,7 @@
 package rounds
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -34,7 +35,6 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 			all = append(all, d)
 		}
 	}
-	const most = 48 // bytes tell the two apart
 	for _, d := range all {
 		prompt, err := s.Render(d.Input)
 		if err != nil {
@@ -42,8 +42,24 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 		}
 		same := strings.LastIndexAny(source.CommonPrefix(d.First, d.Second), "\n>") + 1
 		at := d.Off + same
-		find(prompt.Instead(at, d.First[same:], prompt.At(at)), "before %[2]q the second round "+
-			"writes %[1]q, where the first one writes %[3]q\nrounds of: %[4]s",
-			source.Head(d.Second[same:], most), d.After, source.Head(d.First[same:], most), d.In)
+		find(prompt.Instead(at, d.First[same:], prompt.At(at)), "before %q the second round %s "+
+			"the first one\nrounds of: %s", d.After, unlike(d.Second[same:], d.First[same:]), d.In)
 	}
+}
+
+// unlike tells how a text departs from another one, as the beginning of a sentence that ends with
+// what the other one is.
+func unlike(text, other string) string {
+	const most = 48 // bytes tell the two apart
+	end := source.CommonSuffix(text, other)
+	end = end[max(0, strings.IndexAny(end+"<", "<[\n")):]
+	text, other = strings.TrimSuffix(text, end), strings.TrimSuffix(other, end)
+	switch {
+	case text == "":
+		return fmt.Sprintf("lacks %q of", source.Head(other, most))
+	case other == "":
+		return fmt.Sprintf("has %q more than", source.Head(text, most))
+	}
+	return fmt.Sprintf("has %q in place of %q of", source.Head(text, most),
+		source.Head(other, most))
 }

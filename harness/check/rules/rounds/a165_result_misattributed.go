@@ -22,7 +22,7 @@ func checkResultMisattributed(s *probe.Subject, find probe.Finder) {
 	if m, ok := round.Attribute(s.Template.ChatTemplate()); ok {
 		prompt := s.Rendered(m.Prompt, m.Input)
 		find(prompt.At(m.NameOff).Beside("tool message printed", prompt.At(m.Off)), "where tool "+
-			"messages come in another order than their calls, %q is written under %s, the name "+
-			"of the other call", m.Result, m.Name)
+			"messages come in another order than calls, %q is written under the other call, %q",
+			m.Result, m.Name)
 	}
 }

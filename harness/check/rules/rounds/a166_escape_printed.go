@@ -1,6 +1,7 @@
 package rounds
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja/edit"
@@ -30,9 +31,9 @@ func checkEscapePrinted(s *probe.Subject, find probe.Finder) {
 		text := n.Content()
 		if at := strings.IndexAny(text, "\a\b\f\v\x00"); at >= 0 && !n.Up.Is(edit.Call) &&
 			!n.Up.Is(edit.Compare) {
+			shown := strings.ReplaceAll(text, text[at:at+1], fmt.Sprintf("<U+%04X>", text[at]))
 			find(probe.Offset(n.From), "a backslash and a letter in a string become a control "+
-				"character, U+%04X\nthe model sees: %s", text[at],
-				report.Quote(text, at))
+				"character, U+%04X\nthe model sees: %s", text[at], report.Quote(shown, at))
 		}
 	}
 	if e, ok := round.Escaped(s.Template.ChatTemplate()); ok {

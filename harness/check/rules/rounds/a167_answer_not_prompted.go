@@ -1,10 +1,11 @@
 package rounds
 
 import (
+	"strings"
+
 	"github.com/goassay/assay/harness/check/fact/round"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
-	"strings"
 )
 
 // AnswerNotPrompted is the rule A167: after the result of a tool the prompt does not begin an
@@ -17,7 +18,8 @@ var AnswerNotPrompted = &probe.Rule{
 			"missing, though after a user message it is there.",
 		Damage: "The model continues the tool's result, or makes a second one up.",
 		Fix: "Write the generation prompt whenever add_generation_prompt is set, whatever the " +
-			"last message is.",
+			"last message is. Where the answer goes on in the turn of its tool messages, begin no " +
+			"turn in the history either.",
 	},
 	Supersedes: []string{"A019"},
 	Find:       checkAnswerNotPrompted,
@@ -27,8 +29,8 @@ func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
 	if m, ok := round.Unasked(s.Template.ChatTemplate()); ok {
 		if prompt, err := s.Render(m.Input); err == nil {
 			few := probe.Weigh(find, rule.Warning) // send such a conversation
-			few(prompt.At(m.Off-1), "after a system message at the end of a conversation the "+
-				"prompt does not end with %q, with which it ends after a user message", m.Header)
+			few(prompt.At(m.Off-1), "after a system message at the end the prompt lacks the "+
+				"%q that it has after a user message", m.Header)
 		}
 	}
 	if !s.Template.Caps().ToolCalls {
@@ -43,8 +45,7 @@ func checkAnswerNotPrompted(s *probe.Subject, find probe.Finder) {
 		find(prompt.Cause(end, func(p string) bool {
 			rest, ok := strings.CutPrefix(p, prompt.Text)
 			return ok && strings.Contains(rest, m.Header)
-		}), "after a tool message the prompt does not end with %q, with which assistant messages "+
-			"there begin in the history",
+		}), "after a tool message the prompt lacks the %q with which assistant messages there begin",
 			m.Header)
 	}
 }

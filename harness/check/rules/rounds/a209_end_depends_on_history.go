@@ -25,7 +25,6 @@ var EndDependsOnHistory = &probe.Rule{
 }
 
 func findEndDependsOnHistory(s *probe.Subject, find probe.Finder) {
-	const most = 48 // bytes tell the two apart
 	for _, f := range round.Framings(s.Template.ChatTemplate()) {
 		prompt, err := s.Render(f.Input)
 		if err != nil {
@@ -34,9 +33,9 @@ func findEndDependsOnHistory(s *probe.Subject, find probe.Finder) {
 		same := strings.LastIndexAny(source.CommonPrefix(f.First, f.Second), "\n>") + 1
 		at := f.Off + same
 		find(prompt.Instead(at, f.First[same:], prompt.At(min(at, len(prompt.Text)-1))),
-			"between %s and %s stands %q, and %q in a conversation that ends in the same kinds of "+
-				"messages\nother request: %s\nharm: the model sees one kind of message in two forms",
-			f.Before, f.In, source.Head(f.Second[same:], most), source.Head(f.First[same:], most),
-			s.Told(f.Like))
+			"after %s the prompt %s another one that ends in the same kinds of messages\n"+
+				"between: %[1]s and %[3]s\nother request: %[4]s\n"+
+				"harm: the model sees one kind of message in two forms",
+			f.Before, unlike(f.Second[same:], f.First[same:]), f.In, s.Told(f.Like))
 	}
 }

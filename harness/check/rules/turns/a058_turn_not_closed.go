@@ -1,6 +1,8 @@
 package turns
 
 import (
+	"strings"
+
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/check/fact/boundary"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -16,7 +18,8 @@ var TurnNotClosed = &probe.Rule{
 		ID: "A058", Name: "turn-not-closed", Severity: rule.Error, Harm: rule.Glued,
 		Short:  "A turn begins while the one before it is still open.",
 		Damage: "The model reads two messages as one, such as a tool message and its own next one.",
-		Fix:    "Write the end of the turn in this branch as well; the finding names both places.",
+		Fix: "Write the end of the turn in this branch as well. Where tool messages share a turn, " +
+			"write its header once.",
 	},
 	Find: checkClosed,
 }
@@ -53,7 +56,7 @@ func findUnclosed(s *probe.Subject, find probe.Finder) bool {
 		_, at := g.Of(f.Header(g))
 		small, off := g.In.Around(s, at)
 		closing, reached := boundary.Closing(s, gaps, f, g), ""
-		place, whose := g.In.Instead(g.At, f.Closer, closing), speaker(s, small, off)
+		place, whose := undecided(f, g, closing), speaker(s, small, off)
 		if kind == conversation.None {
 			place, whose = small.At(off-1), "the template's own instructions"
 		}
@@ -77,4 +80,29 @@ func speaker(s *probe.Subject, t *prompts.Prompt, off int) string {
 		}
 	}
 	return probe.Message(s.Told(chattemplate.Input{Messages: t.In.Messages[last : last+1]}))
+}
+
+// undecided is where the template decides that a turn stays open: the condition whose other outcome
+// writes its end before the next header, or between tool messages, which may share a turn, no
+// header.
+func undecided(f boundary.Frame, g boundary.Gap, closing probe.Where) probe.Where {
+	header := f.Header(g)
+	_, at := g.Of(header)
+	return g.In.Cause(closing, func(prompt string) bool {
+		rest, same := goesOn(prompt, g.In.Text[:at])
+		return same && (strings.HasPrefix(rest, f.Closer) || shared(g) &&
+			!strings.HasPrefix(rest, strings.TrimLeft(header, " \n")) &&
+			strings.HasSuffix(rest, g.In.Text[g.To:]))
+	})
+}
+
+// goesOn is the rest of a prompt after its beginning, white space between them apart.
+func goesOn(prompt, beginning string) (rest string, same bool) {
+	rest, same = strings.CutPrefix(prompt, strings.TrimRight(beginning, " \n"))
+	return strings.TrimLeft(rest, " \n"), same
+}
+
+// shared reports whether the messages around a gap may stand in one turn.
+func shared(g boundary.Gap) bool {
+	return g.Before == conversation.Result && g.After == conversation.Result
 }

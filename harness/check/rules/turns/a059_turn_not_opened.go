@@ -135,7 +135,14 @@ func findUnopened(s *probe.Subject, find probe.Finder) bool {
 		small, at := g.In.Around(s, at)
 		place := small.At(at)
 		if own := f.Headers[g.After]; own != "" {
-			place = small.Instead(at+len(f.Closer), own, place)
+			before, after := small.Text[:at], small.Text[at+len(f.Closer):]
+			place = small.Cause(place, func(prompt string) bool {
+				if rest, closed := goesOn(prompt, before+f.Closer); closed {
+					return strings.HasPrefix(rest, strings.TrimLeft(own, " \n"))
+				}
+				rest, same := goesOn(prompt, before)
+				return shared(g) && same && rest == strings.TrimLeft(after, " \n")
+			})
 		}
 		find(place.Needing(), "after %s, %s follows without a header\n%s",
 			probe.Article(kind.String()), boundary.Followers(unopened.Gaps[kind]), header)

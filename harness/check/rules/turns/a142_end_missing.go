@@ -117,8 +117,8 @@ func checkLast(s *probe.Subject, find probe.Finder) {
 		}
 	}
 	if header := source.CommonSuffix(gap, before); m.At < len(gap)-len(header) {
-		find(last.At(len(last.Text)-1), "an assistant message at the end of a conversation does "+
-			"not end with %s, as one before a user message does\nwho: those who train a model on "+
+		find(last.At(len(last.Text)-1), "at the end of a conversation an assistant message "+
+			"lacks the %s that one before a user message has\nwho: those who train a model on "+
 			"such texts",
 			probe.JSON(gap[m.At:m.To]))
 	}

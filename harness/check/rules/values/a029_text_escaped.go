@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -46,6 +47,15 @@ func escaped(find probe.Finder, of string, plain, prompt probe.Rendering) bool {
 }
 
 func checkEscapes(s *probe.Subject, find probe.Finder) {
+	for n := range s.Source.Parts().All() {
+		if rule := find; n.Is(edit.Filter, "safe") {
+			find = func(at probe.Where, format string, args ...any) {
+				rule(at.Mended("Mark nothing as `safe`: jinja2 escapes all text that is joined with "+
+					"such a value."), format, args...)
+			}
+			break
+		}
+	}
 	for _, role := range [...]struct {
 		of    string
 		talk  func(text string) []ordered.Value

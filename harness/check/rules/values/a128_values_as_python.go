@@ -52,8 +52,8 @@ func checkTaggedPython(s *probe.Subject, find probe.Finder) {
 		odd, err := s.WithArguments(sample.Arguments.With("days", form.value))
 		if err == nil && strings.Count(odd.Text, form.printed) >
 			strings.Count(plain.Text, form.printed) {
-			find(odd.Made(strings.Index(odd.Text, form.printed)), "in a tool call's arguments, %s "+
-				"is written as %s, as Python does\nsent by: every client that sends such a call "+
+			find(odd.Made(strings.Index(odd.Text, form.printed)), "in a tool call's arguments, the "+
+				"value %s is written as %s, as Python does\nsent by: every client that sends such a call "+
 				"back", form.value, form.printed)
 			if form.value.Kind() != ordered.Object { // the others are of one sort
 				return
