@@ -75,8 +75,16 @@ func (c *compiler) fail(cl class, pos syntax.Pos, format string, args ...any) {
 	panic(err)
 }
 
+// codeOf compiles a tree, in which some texts are sites. It leaves by panic where there is a fault.
+func codeOf(src *source.Source, tree *syntax.Template, texts map[*syntax.Const]bool) *Template {
+	c := &compiler{t: &Template{src: src, tree: tree, index: map[string]int{}}, texts: texts,
+		reads: map[string]bool{}, attrs: map[string]*attr{}}
+	c.template(tree)
+	c.t.blocks = c.blocks
+	return c.t
+}
+
 func (c *compiler) template(tree *syntax.Template) {
-	c.reads, c.attrs = map[string]bool{}, map[string]*attr{}
 	w := flow.Visitor{
 		Read: func(n *syntax.Name) { c.reads[n.Name] = true },
 		Block: func(b *syntax.Block) bool {
@@ -96,7 +104,6 @@ func (c *compiler) template(tree *syntax.Template) {
 		},
 	}
 	w.Stmts(tree.Body)
-	c.texts = flow.Texts(tree)
 
 	root := c.newRoutine(nil)
 	p := place{Scope: flow.NewScope(nil, root.id), fn: root, top: true}

@@ -47,7 +47,7 @@ func (c *Coverage) start(sites int) {
 
 // Sites returns the places where the template decides, in a fixed order. The caller must not change
 // them.
-func (t *Template) Sites() []flow.Site { return t.sites }
+func (t *Template) Sites() []flow.Site { return t.sited().sites }
 
 // site numbers a place.
 func (c *compiler) site(kind flow.SiteKind, pos, test syntax.Pos) int {
