@@ -233,7 +233,7 @@ func (t *Template) RenderImmutable(in Input) (string, error) {
 type Observation struct {
 	jinja.Text                // the prompt, and where each byte came from (E3)
 	Trace      *jinja.Trace   // its reads, and the literals of its comparisons (E4)
-	Coverage   jinja.Coverage // which branches it took
+	Coverage   jinja.Coverage // which branches it took, where they were asked for
 	Clock      bool           // whether it read the clock
 
 	src *source.Source
@@ -287,10 +287,17 @@ func (o Observation) OriginAt(off int) (int, bool) {
 }
 
 // Observe renders an input with provenance and trace. The trace is set even if rendering fails.
-func (t *Template) Observe(in Input) (seen Observation, err error) {
+func (t *Template) Observe(in Input) (Observation, error) { return t.observe(in, false) }
+
+// ObserveBranches is Observe that notes the branches as well, where conditions decide.
+func (t *Template) ObserveBranches(in Input) (Observation, error) { return t.observe(in, true) }
+
+func (t *Template) observe(in Input, branches bool) (seen Observation, err error) {
 	o := t.options()
 	seen = Observation{Trace: new(jinja.Trace), src: t.Source}
-	o.Origins, o.Trace, o.Coverage = true, seen.Trace, &seen.Coverage
+	if o.Origins, o.Trace = true, seen.Trace; branches {
+		o.Coverage = &seen.Coverage
+	}
 	if now := o.Now; now != nil {
 		o.Now = func() time.Time {
 			seen.Clock = true

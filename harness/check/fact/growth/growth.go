@@ -308,9 +308,9 @@ func size(s *probe.Subject, g *Growth, d dimension, r chat.Request, n int,
 	return o, err == nil
 }
 
-// Seen renders a request with its origins.
+// Seen renders a request with its origins and branches.
 func Seen(s *probe.Subject, r chat.Request) (chattemplate.Observation, error) {
-	o, err := s.Template.ChatTemplate().Observe(s.Template.Caps().Fit(r).Input)
+	o, err := s.Template.ChatTemplate().ObserveBranches(s.Template.Caps().Fit(r).Input)
 	s.Template.ChatTemplate().Charge(len(o.String))
 	return o, err
 }

@@ -148,11 +148,11 @@ func observeAll(s *probe.Subject) []*Prompt {
 	return all
 }
 
-// Look renders an input with its origins.
+// Look renders an input with its origins and branches.
 func Look(s *probe.Subject, in chattemplate.Input) *Prompt {
 	t := new(Prompt)
 	t.Name = s.Told(in)
-	t.Seen, t.Err = s.Template.ChatTemplate().Observe(in)
+	t.Seen, t.Err = s.Template.ChatTemplate().ObserveBranches(in)
 	t.Rendering = s.Rendered(t.Seen.String, in)
 	for _, m := range in.Messages {
 		t.Kinds = append(t.Kinds, conversation.KindOf(m))

@@ -77,7 +77,7 @@ func mask(s *probe.Subject, n uint64) *words.Mask {
 func faceOf(s *probe.Subject, turns []ordered.Value, m *words.Mask) face {
 	t := *s.Template.ChatTemplate()
 	t.Mask = m
-	o, err := t.Observe(chattemplate.Input{
+	o, err := t.ObserveBranches(chattemplate.Input{
 		Messages: turns, Tools: s.Tools(), Generate: true, Kwargs: s.Template.Caps().Needs.Bound,
 	})
 	if err != nil {
