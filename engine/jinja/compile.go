@@ -77,10 +77,9 @@ func (c *compiler) fail(cl class, pos syntax.Pos, format string, args ...any) {
 
 // codeOf compiles a tree, in which some texts are sites. It leaves by panic where there is a fault.
 func codeOf(src *source.Source, tree *syntax.Template, texts map[*syntax.Const]bool) *Template {
-	c := &compiler{t: &Template{src: src, tree: tree, index: map[string]int{}}, texts: texts,
+	c := &compiler{t: &Template{src: src, index: map[string]int{}}, texts: texts,
 		reads: map[string]bool{}, attrs: map[string]*attr{}}
 	c.template(tree)
-	c.t.blocks = c.blocks
 	return c.t
 }
 
@@ -115,7 +114,7 @@ func (c *compiler) template(tree *syntax.Template) {
 	for _, b := range c.order {
 		c.block(b)
 	}
-	c.t.routines = len(c.frames)
+	c.t.routines, c.t.blocks = len(c.frames), c.blocks
 	if c.late != nil {
 		c.late()
 	}

@@ -418,8 +418,9 @@ func exactPower(x, y float64) float64 {
 			out.Mul(out, root)
 			part--
 		}
-		if closeToOne(root) {
-			break
+		diff := new(big.Float).Sub(root, big.NewFloat(1))
+		if diff.Sign() == 0 || diff.MantExp(nil) < -120 {
+			break // further roots cannot change a float
 		}
 	}
 	if y < 0 {
@@ -427,12 +428,6 @@ func exactPower(x, y float64) float64 {
 	}
 	f, _ := out.Float64()
 	return f
-}
-
-// closeToOne reports whether further roots cannot change a float.
-func closeToOne(root *big.Float) bool {
-	diff := new(big.Float).Sub(root, big.NewFloat(1))
-	return diff.Sign() == 0 || diff.MantExp(nil) < -120
 }
 
 // concat is the ~ operator: the values' texts joined. With autoescape on, markup among them makes

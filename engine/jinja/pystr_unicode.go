@@ -174,7 +174,7 @@ func finalSigma(s string, i int) bool {
 	return true
 }
 
-func appendFold(dst []byte, r rune) []byte {
+func appendFold(dst []byte, _ string, _ int, r rune) []byte {
 	switch {
 	case r < 0x80:
 		return appendLower(dst, "", 0, r)
@@ -227,9 +227,7 @@ func lowerCase(s string) string {
 }
 
 func foldCase(s string) string {
-	return mapCase(s, func(dst []byte, _ string, _ int, r rune) []byte {
-		return appendFold(dst, r)
-	})
+	return mapCase(s, appendFold)
 }
 
 func swapCase(s string) string {

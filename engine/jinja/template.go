@@ -138,7 +138,6 @@ type Options struct {
 // Template is a compiled template. It is immutable and safe for concurrent use.
 type Template struct {
 	src   *source.Source
-	tree  *syntax.Template
 	names []string       // the names that are looked up among the input
 	index map[string]int // of the names
 	// for each: the template reads it, rather than a block reading a variable of the template
@@ -172,9 +171,6 @@ func Compile(src *source.Source) (t *Template, err error) {
 
 // Source returns the text that the template was compiled from.
 func (t *Template) Source() *source.Source { return t.src }
-
-// Tree returns the template's tree.
-func (t *Template) Tree() *syntax.Template { return t.tree }
 
 // Names returns the names that the template may look up among its variables, sorted. Names of
 // global functions are not among them.
