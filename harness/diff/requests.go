@@ -64,7 +64,7 @@ func (p *pair) renderTalks() []talk {
 	plain = append(append(plain, sent.Requests()...), sent.Request{Name: "two pictures",
 		Request: ordered.MustParse(pictures)}, sent.Request{Name: "a sound",
 		Request: ordered.MustParse(sound)}, sent.Request{
-		Name: "a tool call with <, &, quotes and line feeds, each alone in an argument",
+		Name:    "a tool call with <, &, quotes and line feeds, each alone in an argument",
 		Request: ordered.MustParse(marks)})
 	bodies := slices.Clone(plain)
 	for _, s := range sent.All() {
