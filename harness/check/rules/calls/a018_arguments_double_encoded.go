@@ -25,8 +25,8 @@ func checkStringArguments(s *probe.Subject, find probe.Finder) {
 	prompt, err := s.WithArguments(sample.ArgumentsText)
 	if quoted := `\"city\"`; err == nil && prompt.Has(quoted) {
 		parse, others := view.ByArguments()
-		find(prompt.Of(quoted), "a tool call's arguments that come as a JSON string, as OpenAI's "+
-			"API sends them and data sets keep them, are encoded a second time\nwho: %s (%s parse "+
+		find(prompt.Of(quoted), "the arguments of a tool call, as the JSON string that OpenAI's API "+
+			"sends, are encoded again\nwho: %s, and data sets that keep such strings (%s parse "+
 			"them first)", view.Names(others), view.Names(parse))
 	}
 }

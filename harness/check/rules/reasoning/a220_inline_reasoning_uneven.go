@@ -51,8 +51,8 @@ func checkInlineUneven(s *probe.Subject, find probe.Finder) {
 			"call, and stays in an assistant message of an earlier turn\nthe model sees: %s",
 			p.Quote("TEXTDNEEDLE"))
 	case older && !kept("A") && !kept("C"):
-		find(p.Of("THOUGHTBNEEDLE"), "of earlier turns, reasoning within the content is taken out "+
-			"of assistant messages, and stays beside tool calls\nthe model sees: %s",
+		find(p.Of("THOUGHTBNEEDLE"), "reasoning in the content of earlier turns is cut from "+
+			"answers, and stays beside tool calls\nthe model sees: %s",
 			p.Quote("THOUGHTBNEEDLE"))
 	}
 }
