@@ -30,7 +30,7 @@ func TestWeight(t *testing.T) {
 		{"a library gives text", call(name, `dict(call.function.arguments.items()) | tojson`),
 			"A036", "warning a tool call whose arguments come as a JSON string"},
 		{"text is quoted again", call(name, `call.function.arguments | tojson`), "A018",
-			"warning a tool call's arguments that come as a JSON string"},
+			"warning the arguments of a tool call, as the JSON string"},
 		{"a call of the protocol crashes", call("'' + call.name", `call.arguments | string`),
 			"A066", "error a tool call ends in an error"},
 		{"the list of the request grows", tools + `{% set _ = messages.append(messages[0]) %}` +
