@@ -23,24 +23,32 @@ type talk struct {
 	wasErr, isErr error
 }
 
-// pictures is a request with a picture in each of two questions.
-const pictures = `{"messages": [
-	{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Who painted this?"}]},
-	{"role": "assistant", "content": "That was Monet."},
-	{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "And this one?"}]}]}`
+// own are requests that only the comparison of two revisions sends. A sound has the type of
+// OpenAI's clients and another one's member; each argument of the call has one character for which
+// a format may quote a text.
+var own = [...]struct{ name, body string }{
+	{"two pictures", `{"messages": [{"role": "user", "content": [
+		{"type": "image"}, {"type": "text", "text": "Who painted this?"}]},
+		{"role": "assistant", "content": "That was Monet."},
+		{"role": "user", "content": [
+			{"type": "image"}, {"type": "text", "text": "And this one?"}]}]}`},
+	{"a sound", `{"messages": [{"role": "user", "content": [` + rain + `,
+		{"type": "text", "text": "What is falling?"}]}]}`},
+	{"a picture and two sounds", `{"messages": [{"role": "user", "content": [
+		{"type": "image"}, ` + rain + `, ` + rain + `,
+		{"type": "text", "text": "Which of them fits?"}]}]}`},
+	{"a tool call with <, &, quotes and line feeds, each alone in an argument",
+		`{"messages": [{"role": "user", "content": "Which of them is it?"},
+		{"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function",
+			"function": {"name": "compare", "arguments": {"less": "one < two", "more": "two > one",
+				"and": "salt & pepper", "lines": "first\nsecond", "quote": "say \"yes\"",
+				"apostrophe": "it's", "slash": "C:\\temp", "brace": "a {b}"}}}]},
+		{"role": "tool", "tool_call_id": "call00001", "name": "compare",
+			"content": "the first"}]}`},
+}
 
-// sound is a request with a sound under the type of OpenAI's clients and another one's name.
-const sound = `{"messages": [{"role": "user", "content": [
-	{"type": "input_audio", "audio": "rain.wav", "input_audio": {"data": "", "format": "wav"}},
-	{"type": "text", "text": "What is falling?"}]}]}`
-
-// marks is a call whose arguments have one character each for which a format may quote a text.
-const marks = `{"messages": [{"role": "user", "content": "Which of them is it?"},
-	{"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function",
-		"function": {"name": "compare", "arguments": {"less": "one < two", "more": "two > one",
-			"and": "salt & pepper", "lines": "first\nsecond", "quote": "say \"yes\"",
-			"apostrophe": "it's", "slash": "C:\\temp", "brace": "a {b}"}}}]},
-	{"role": "tool", "tool_call_id": "call00001", "name": "compare", "content": "the first"}]}`
+const rain = `{"type": "input_audio", "audio": "rain.wav",
+	"input_audio": {"data": "", "format": "wav"}}`
 
 // differs reports whether both revisions render the request, and not alike.
 func (t talk) differs() bool { return t.wasErr == nil && t.isErr == nil && t.was != t.is }
@@ -61,11 +69,10 @@ func (p *pair) renderTalks() []talk {
 	for _, c := range standard.Battery() {
 		plain = append(plain, sent.Request{Name: c.Name, Request: c.JSON()})
 	}
-	plain = append(append(plain, sent.Requests()...), sent.Request{Name: "two pictures",
-		Request: ordered.MustParse(pictures)}, sent.Request{Name: "a sound",
-		Request: ordered.MustParse(sound)}, sent.Request{
-		Name:    "a tool call with <, &, quotes and line feeds, each alone in an argument",
-		Request: ordered.MustParse(marks)})
+	plain = append(plain, sent.Requests()...)
+	for _, r := range own {
+		plain = append(plain, sent.Request{Name: r.name, Request: ordered.MustParse(r.body)})
+	}
 	bodies := slices.Clone(plain)
 	for _, s := range sent.All() {
 		bodies = append(bodies, sent.Request{Name: s.Name, Request: s.Plain},
