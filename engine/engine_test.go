@@ -472,6 +472,27 @@ func TestUnproven(t *testing.T) {
 	}
 }
 
+// TestNullTools prepares requests on a template that asks whether tools are null, and fails where
+// they are not given: without tools they are null, as the engines have it.
+func TestNullTools(t *testing.T) {
+	tmpl := compile(t, `{% if tools is none %}[no tools]{% else %}{{ tools | tojson }}{% endif %}`+
+		template)
+	for members, want := range map[string]string{"": "[no tools]<|user|>Rain?",
+		", " + weather: `[{"type": "function"`} {
+		plan, err := tmpl.Prepare(request(t, `{"messages": [{"role": "user", "content": "Rain?"}]`+
+			members+`}`), engine.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(plan.Prompt.Text, want) {
+			t.Errorf("the prompt is %q; want %q at its start", plan.Prompt.Text, want)
+		}
+	}
+	if err := tmpl.Gate().Err(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSourceLimit compiles templates at the limit on their bytes and beyond it, and some that come
 // together: their bytes count, and nothing is compiled once no steps are left.
 func TestSourceLimit(t *testing.T) {

@@ -504,7 +504,7 @@ func (one *checked) judge(src subject.Source, whole bool) {
 	case src.Exhausted() != nil:
 		return
 	case err != nil:
-		gate.Incapable = errors.New("it does not compile")
+		gate.Incapable = subject.Unusable(err)
 	default:
 		gate = t.Gate()
 	}

@@ -78,11 +78,14 @@ type Template struct {
 	Source   *source.Source
 	BOS, EOS string // texts of the special tokens, given to the template as bos_token and eos_token
 	StandIns bool   // BOS and EOS are not the model's
-	Now      func() time.Time
-	Limits   jinja.Limits   // zero: the defaults
-	Budget   *jinja.Budget  // of all renders together; nil: no bound
-	Mask     *words.Mask    // of the words of probes; nil: none
-	Dialect  *jinja.Dialect // of the engine that renders; nil: Jinja2
+	// NullTools gives the variable tools to a request without tools, too, as null, which is what
+	// transformers, vLLM and SGLang do; else such a request has no variable of that name.
+	NullTools bool
+	Now       func() time.Time
+	Limits    jinja.Limits   // zero: the defaults
+	Budget    *jinja.Budget  // of all renders together; nil: no bound
+	Mask      *words.Mask    // of the words of probes; nil: none
+	Dialect   *jinja.Dialect // of the engine that renders; nil: Jinja2
 
 	ctx     context.Context // of all renders; see Compile
 	program *jinja.Template
@@ -145,6 +148,8 @@ func (t *Template) Vars(in Input) ordered.Value {
 		ordered.Member{Key: "messages", Value: ordered.ArrayOf(in.Messages...)})
 	if len(in.Tools) > 0 {
 		members = append(members, ordered.Member{Key: "tools", Value: ordered.ArrayOf(in.Tools...)})
+	} else if t.NullTools {
+		members = append(members, ordered.Member{Key: "tools"})
 	}
 	members = append(members,
 		ordered.Member{Key: "add_generation_prompt", Value: ordered.Boolean(in.Generate)},

@@ -115,6 +115,7 @@ var faults = []fault{
 	{"A001", chat, "{%- endfor %}\n{%- if add", "{%- endfro %}\n{%- if add", "endfro"},
 	{"A001", chat, "<|system|>", "<|system\xff|>", "\xff|>"},
 	{"A002", chat, "{{- bos_token }}", "{{- raise_exception('no') }}", "('no')"},
+	{"A002", chat, "{{- bos_token }}", "{{- bos_token }}{% set _ = tools | tojson if tools is not none %}", "tools | tojson"},
 	{"A003 A007? A073", chat, "</call>{% endfor %}", "</call>{% if loop.last and not loop.first %}</calls>{% endif %}{% endfor %}", "if call.function.arguments is"},
 	{"A006 A007? A011 A085", chat, jsonCall, `<call id="{{ call.id }}">{{ call.function.name }}({% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}{{ key }}={{ value }}{{ ", " if not loop.last }}{% endfor %}{% endif %})</call>`, "{{ value }}"},
 	{"A073", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "\n{% endif %}\n{%- endfor %}\n{%- if add_ge"},

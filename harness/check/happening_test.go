@@ -61,7 +61,7 @@ func TestHappening(t *testing.T) {
 		{"A173", "the indentation of the template is printed", nil,
 			[]string{"{{ said(message.content) }}", "{{ said(message.content) }}{{ '    ' if " +
 				"message.role == 'user' }}"}},
-		{"A018", "are encoded a second time", nil,
+		{"A018", "are encoded again", nil,
 			[]string{"call.function.arguments if call.function.arguments is string else ", ""}},
 	} {
 		pairs := append(tt.sound, tt.edit...)

@@ -159,6 +159,16 @@ func (o *Observer) bind() error {
 		// user's, or content that is no list of parts
 		return nil
 	}
+	if err == nil || o.template.NullTools {
+		return err
+	}
+	// or ask whether tools are null, and fail where they are not given
+	o.template.NullTools = true
+	clear(o.seen)
+	if o.Observe(user).Err == nil {
+		return nil
+	}
+	o.template.NullTools = false
 	return err
 }
 

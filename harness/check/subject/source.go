@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/engine/jinja/flow/reach"
 	"github.com/goassay/assay/engine/lists"
@@ -79,6 +80,15 @@ func (s Source) Grammar() *conversation.Grammar { return s.grammar() }
 // Explored returns the part of the template that the usual conversations reach, once for all copies
 // of the source; nil where it does not compile.
 func (s Source) Explored() *conversation.Exploration { return s.explored() }
+
+// Unusable is why a template that [engine.Compile] refuses with err takes no tools.
+func Unusable(err error) error {
+	switch jinja.Class(err) {
+	case "", "TemplateSyntaxError", "TemplateAssertionError":
+		return errors.New("it does not compile")
+	}
+	return errors.New("not even one user message can be rendered")
+}
 
 // Same reports whether two sources have the same text and the same special tokens.
 func (s Source) Same(other Source) bool {

@@ -67,7 +67,7 @@ func told(src subject.Source) TemplateTold {
 	t := TemplateTold{Name: src.Name}
 	compiled, err := src.Compile()
 	if err != nil {
-		t.Why = "it does not compile"
+		t.Why = subject.Unusable(err).Error()
 		return t
 	}
 	gate := compiled.Gate()

@@ -6,7 +6,6 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
@@ -34,7 +33,16 @@ const looked = 1_000_000
 // that refuses plain text in its own words is for other requests, such as those to translate; one
 // that needs a variable which engines set to null fails where they do not.
 func checkRenders(s *probe.Subject, find probe.Finder) {
+	user := chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true}
 	if s.Err == nil {
+		if t := *s.Template.ChatTemplate(); t.NullTools {
+			t.NullTools = false
+			_, err := t.Render(user)
+			probe.Weigh(find, rule.Warning)(probe.Nowhere.Mended("Give the variable the value that "+
+				"engines set: `{%- set tools = tools | default(none) %}`."), "a user message fails "+
+				"where no variable tools is given: %w\nwho: programs that render the template "+
+				"themselves; transformers, vLLM and SGLang set it to null", err)
+		}
 		return
 	}
 	t, err := program(s)
@@ -46,21 +54,13 @@ func checkRenders(s *probe.Subject, find probe.Finder) {
 		return // it costs too much, and nothing more is tried
 	}
 	t.Bound(t.Limits, looked)
-	_, err = t.Render(chattemplate.Input{Messages: sample.Talk(sample.User), Generate: true,
-		Kwargs: []ordered.Member{ordered.MemberOf("tools", ordered.Value{})}})
-	switch {
-	case err == nil:
-		probe.Weigh(find, rule.Warning)(probe.Nowhere.Mended("Give the variable the value that "+
-			"engines set: `{%- set tools = tools | default(none) %}`."), "a user message fails where "+
-			"no variable tools is given: %w\nwho: programs that render the template themselves; "+
-			"transformers, vLLM and SGLang set it to null", s.Err)
-	case probe.Worded(s.Err) && conversation.Explore(t, s.Source.Grammar(), nil,
-		conversation.UsualRenders, s.Source.Unreachable).Rendered != nil:
+	if probe.Worded(s.Err) && conversation.Explore(t, s.Source.Grammar(), nil,
+		conversation.UsualRenders, s.Source.Unreachable).Rendered != nil {
 		probe.Weigh(find, rule.Warning)(probe.Nowhere.Mended("If the model takes such requests "+
 			"alone, there is nothing to do: clients for chat cannot use it. Otherwise write the "+
 			"message instead of calling `raise_exception`."), "a plain user message is refused: %w",
 			s.Err)
-	default:
-		find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
+		return
 	}
+	find(probe.Nowhere, "not even one user message can be rendered: %w", s.Err)
 }
