@@ -15,9 +15,9 @@ import (
 const (
 	// maxTotal bounds the lines of code of the whole tree. It goes down with what is taken out; a
 	// commit of its own, which names the capability that needs it, raises it.
-	maxTotal   = 139516
+	maxTotal   = 139713
 	maxPackage = 4000  // lines of code of a package
-	maxJinja   = 11434 // lines of code of engine/jinja, which is a language with its library
+	maxJinja   = 11444 // lines of code of engine/jinja, which is a language with its library
 	maxMethods = 40    // methods of a type
 	maxFields  = 15    // fields of the types of onceLarge
 )
@@ -28,7 +28,7 @@ var largePackages = map[string]struct {
 	reason string
 }{
 	"engine/jinja": {maxJinja, "one language: its filters, tests, methods and its interpreter"},
-	"cmd/assay":    {8417, "a file a command; their work is under harness"},
+	"cmd/assay":    {8421, "a file a command; their work is under harness"},
 	"engine/codegen": {5557, "one pass a file from a format to its program and grammar, which " +
 		"share the tree of patterns"},
 	"engine/gbnf": {4082, "one language in both directions: reader, automaton, sampler, printer"},

@@ -28,7 +28,8 @@ var space = regexp.MustCompile(`\w+[.:/]+$`)
 
 func checkNames(s *probe.Subject, find probe.Finder) {
 	name := sample.Call.At("function", "name").Text()
-	t, err := prompts.Observe(s, sample.Talk(sample.User, sample.CallTurn, sample.Result), true, true)
+	talk := sample.Talk(sample.User, sample.CallTurn, sample.Result)
+	t, err := prompts.Observe(s, talk, true, true)
 	if err != nil {
 		return
 	}

@@ -25,8 +25,9 @@ var StepRewritten = &probe.Rule{
 }
 
 // checkSteps renders a loop of calls step by step. Each prompt, and each with the answer to it, is
-// the beginning of the next one. No server is sent a request that ends in calls: where such a render
-// does not begin with the prompt that the calls answer, and the next one does, it says nothing.
+// the beginning of the next one. No server is sent a request that ends in calls: where such a
+// render does not begin with the prompt that the calls answer, and the next one does, it says
+// nothing.
 func checkSteps(s *probe.Subject, find probe.Finder) {
 	thinking := sample.CallTurn.With("reasoning_content", ordered.Str("REASONNEEDLE"))
 	call2 := sample.CallTurnOf(sample.LaterCall).With("reasoning_content",

@@ -90,7 +90,8 @@ func checkBranches(s *probe.Subject, find probe.Finder) {
 				}
 				at := report.Parting(on.Text, off.Text)
 				rest := len(source.CommonSuffix(on.Text[at:], off.Text[at:]))
-				these := [2]string{on.Text[at : len(on.Text)-rest], off.Text[at : len(off.Text)-rest]}
+				these := [2]string{on.Text[at : len(on.Text)-rest],
+					off.Text[at : len(off.Text)-rest]}
 				if first == [2]string{} {
 					first = these
 				}

@@ -8,5 +8,5 @@
 //
 // # Stability
 //
-// This package has tests alone.
+// This package may change with every release, and has tests alone.
 package answers
