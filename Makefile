@@ -318,7 +318,7 @@ serve-clients: ## assay serve with the official Go and Python clients; its deplo
 	@GO="$(GO)" ci/serve/clients.sh
 
 .PHONY: exchanges
-exchanges: ## have the official clients take 6,000 drawn answers from assay serve: ARGS='-exchanges 600'
+exchanges: ## have the official clients take drawn answers from assay serve, in 6,000 exchanges: ARGS='-exchanges 600'
 	ASSAY_PYTHON=$$(ci/fetch/venv.sh serve ci/serve/requirements.txt)/bin/python $(TEST) ./harness/testkit/measure/answers -run TestExchanges -count 1 -v -args -exchanges 6000 $(ARGS)
 
 .PHONY: serve-families

@@ -72,18 +72,23 @@ def messages(url, text, stream):
     return said, thought, calls
 
 
+def typed(calls):
+    """Returns calls with their arguments as texts: in Python True is 1, and 1 is 1.0."""
+    return [(name, json.dumps(arguments, sort_keys=True)) for name, arguments in calls]
+
+
 count, wrong = 0, 0
 for server in json.load(sys.stdin):
     for case in server["cases"]:
         want = (case["content"].strip(), case["reasoning"].strip(),
-                [(name, json.loads(text)) for name, text in case["calls"] or []])
+                typed((name, json.loads(text)) for name, text in case["calls"] or []))
         for ask in (completions, responses, messages):
             for stream in (False, True):
                 count += 1
                 try:
                     content, reasoning, calls = ask(server["url"], f"Case {case['number']}.",
                                                     stream)
-                    got = (content.strip(), reasoning.strip(), calls)
+                    got = (content.strip(), reasoning.strip(), typed(calls))
                 except Exception as error:
                     got = repr(error)
                 if got != want:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -30,7 +31,8 @@ var (
 // tally counts the answers of templates.
 type tally struct {
 	templates, emitted, refused int
-	outputs, meant              int // that formats were put to, and read as they are meant
+	outputs, meant              int // that templates wrote, and that formats read as they are meant
+	plain, said, thought        int // texts alone, and those read as content and as reasoning
 	tried, same                 int // that objects were put to, and read as the format does
 }
 
@@ -38,6 +40,7 @@ func (a *tally) add(b tally) {
 	a.templates, a.emitted = a.templates+b.templates, a.emitted+b.emitted
 	a.refused += b.refused
 	a.outputs, a.meant = a.outputs+b.outputs, a.meant+b.meant
+	a.plain, a.said, a.thought = a.plain+b.plain, a.said+b.said, a.thought+b.thought
 	a.tried, a.same = a.tried+b.tried, a.same+b.same
 }
 
@@ -45,9 +48,11 @@ func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) 
 
 func (a tally) String() string {
 	return fmt.Sprintf("%d templates with calls; formats read %d of %d drawn answers as they are "+
-		"meant (%.2f%%); %d objects read %d of %d as the format does (%.2f%%), %d formats have "+
-		"none, with the reason", a.templates, a.meant, a.outputs, percent(a.meant, a.outputs),
-		a.emitted, a.same, a.tried, percent(a.same, a.tried), a.refused)
+		"meant (%.2f%%), and of %d texts alone %d as content and %d as reasoning (%.2f%%); "+
+		"%d objects read %d of %d as the format does (%.2f%%), %d formats have none, with the "+
+		"reason", a.templates, a.meant, a.outputs, percent(a.meant, a.outputs), a.plain, a.said,
+		a.thought, percent(a.said+a.thought, a.plain), a.emitted, a.same, a.tried,
+		percent(a.same, a.tried), a.refused)
 }
 
 // subjects are a template with its object, the plan of a request, and the draw.
@@ -103,6 +108,25 @@ func (s *subjects) try(t *testing.T, output string, meant chat.Message) (a tally
 	return a
 }
 
+// alone puts a text without a marker to a format and its object: it is content, or reasoning where
+// the prompt leaves that open.
+func (s *subjects) alone(t *testing.T, text string) tally {
+	meant := chat.Message{Content: text}
+	got := s.plan.Parse(text, chat.FinishStop).Message
+	thought := got.Content == "" && strings.HasSuffix(strings.TrimSpace(got.Reasoning), text)
+	if thought {
+		meant = got
+	}
+	one := s.try(t, text, meant)
+	a := tally{plain: 1, tried: one.tried, same: one.same}
+	if thought {
+		a.thought = one.meant
+	} else {
+		a.said = one.meant
+	}
+	return a
+}
+
 // ofTemplate draws answers of a template, with its markers and without any, and tries them.
 func ofTemplate(t *testing.T, file string) (a tally) {
 	name := filepath.Base(file)
@@ -144,10 +168,7 @@ func ofTemplate(t *testing.T, file string) (a tally) {
 		if ok && tells(output, meant) {
 			a.add(s.try(t, output, meant))
 		}
-		plain := chat.Message{Content: s.text(true)}
-		if same(plan.Parse(plain.Content, chat.FinishStop).Message, plain) {
-			a.add(s.try(t, plain.Content, plain))
-		}
+		a.add(s.alone(t, s.text(true)))
 	}
 	return a
 }
@@ -182,6 +203,9 @@ func TestObjects(t *testing.T) {
 	close(next)
 	wait.Wait()
 	t.Log(all)
+	if percent(all.meant, all.outputs) < 98 || percent(all.said+all.thought, all.plain) < 99.5 {
+		t.Error("fewer than 98% of the answers, or 99.5% of the texts, are read as they are meant")
+	}
 	if percent(all.same, all.tried) < 99.5 {
 		t.Error("fewer than 99.5% of the answers are read by the objects as by the formats")
 	}
