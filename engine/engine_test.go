@@ -228,18 +228,29 @@ func TestJoined(t *testing.T) {
 	if err := tmpl.Gate().Err(); err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		kind    string
-		refused bool
-	}{{`"string"`, false}, {`"object"`, false}, {`"integer"`, false}, {`"array"`, true}, {`["array", "null"]`, true}} {
+	for _, test := range []struct{ parameters, refused string }{
+		{`"properties": {"x": {"type": "string"}}`, ""},
+		{`"properties": {"x": {"type": "object"}}`, ""},
+		{`"properties": {"x": {"type": "integer"}}`, ""},
+		{`"properties": {"x": {"type": "array"}}`, "x"},
+		{`"properties": {"x": {"type": ["array", "null"]}}`, "x"},
+		{`"properties": {"x": {}}`, ""},
+		{`"properties": {}`, ""},
+		{`"additionalProperties": {"type": "array"}`, "additionalProperties"},
+		{`"additionalProperties": {"type": "string"}`, ""},
+		{`"additionalProperties": false`, ""},
+		{`"patternProperties": {"^x": {"type": "array"}}`, "^x"},
+		{`"anyOf": [{"additionalProperties": {"type": "array"}}, {"properties": {"x": {"type": "string"}}}]`, "additionalProperties"},
+	} {
 		r := request(t, `{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {"name": "f", `+
-			`"parameters": {"type": "object", "properties": {"x": {"type": `+test.kind+`}}}}}]}`)
+			`"parameters": {"type": "object", `+test.parameters+`}}}]}`)
 		_, err := tmpl.Prepare(r, engine.PrepareOptions{})
-		if errors.Is(err, engine.ErrUnverified) != test.refused || err != nil && !strings.Contains(err.Error(), `tools[0].function.parameters: "x"`) {
-			t.Errorf("%s: error %v", test.kind, err)
+		if errors.Is(err, engine.ErrUnverified) != (test.refused != "") ||
+			err != nil && !strings.Contains(err.Error(), `tools[0].function.parameters: "`+test.refused+`" may be an array, `) {
+			t.Errorf("%s: error %v", test.parameters, err)
 		}
 		if _, err := tmpl.Prepare(r, engine.PrepareOptions{Insist: true}); err != nil {
-			t.Errorf("%s, insisting: %v", test.kind, err)
+			t.Errorf("%s, insisting: %v", test.parameters, err)
 		}
 	}
 }

@@ -137,8 +137,8 @@ func (t *Template) proven(r chat.Request, o PrepareOptions) error {
 		return fmt.Errorf("%w; insist to take it as it is", p.plain)
 	case calls && p.joined:
 		if where := verify.ArrayIn(r.Tools); where != "" {
-			return fmt.Errorf("%w: %s may be an array: %s; insist to have a string", ErrUnverified,
-				where, verify.Joined)
+			return fmt.Errorf("%w: %s may be an array, which the template writes as it writes a "+
+				"string; insist to read it as a string", ErrUnverified, where)
 		}
 	}
 	return nil

@@ -587,8 +587,9 @@ func (v *verifier) unescaped(s shape, turn string) bool {
 	return end != "" && strings.Contains(awkward, end)
 }
 
-// ArrayIn returns the place of the first argument of tools that may be an array, "" where there is
-// none.
+// ArrayIn returns the place of the first argument of tools, by its name, its pattern or as one of
+// the rest, that is declared and may be an array; "" where there is none. An argument without a
+// type is taken as a string.
 func ArrayIn(tools []chat.Tool) string {
 	for i, tool := range tools {
 		at := fmt.Sprintf("tools[%d].function.parameters", i)
@@ -596,7 +597,16 @@ func ArrayIn(tools []chat.Tool) string {
 		if err != nil {
 			continue // which is refused elsewhere
 		}
-		for _, f := range s.Fields() {
+		fs := slices.Clip(s.Fields())
+		for _, l := range append([]*schema.Schema{s}, s.Alts...) {
+			for _, p := range l.PatternProperties {
+				fs = append(fs, schema.Property{Name: p.Pattern.Text, Schema: p.Schema})
+			}
+			if l.Additional != nil {
+				fs = append(fs, schema.Property{Name: "additionalProperties", Schema: l.Additional})
+			}
+		}
+		for _, f := range fs {
 			if t := f.Schema.Types(); t&schema.Array != 0 && t != schema.AnyType {
 				return fmt.Sprintf("%s: %q", at, f.Name)
 			}
