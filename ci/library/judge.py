@@ -1,6 +1,7 @@
 """Judges C libraries of a release: judge.py HEADER LIBRARY... Each has to export the functions of
-the header and nothing else by the header's prefix, and may ask for libraries of the system alone. A
-line says what each is for, how large it is and which libraries it asks for."""
+the header and nothing else by the header's prefix, and may ask for libraries of the system alone,
+of no newer system than docs/python.md and the wheels' tags promise. A line says what each is for,
+how large it is and which libraries it asks for."""
 
 import re
 import struct
@@ -12,6 +13,9 @@ SYSTEM = {
     "macho": r"/usr/lib/lib(System|resolv\.9)\.\w*\.?dylib|"
     r"/System/Library/Frameworks/CoreFoundation\.framework/.*",
 }
+
+# The newest release that a library may ask for.
+NEWEST = {"elf": ("glibc", (2, 17)), "pe": ("Windows", ()), "macho": ("macOS", (12, 0))}
 
 
 class File:
@@ -46,7 +50,7 @@ class File:
                 versions |= set(re.findall(rb"GLIBC_([\d.]+)", text))
         newest = max(tuple(map(int, v.split(b"."))) for v in versions)
         machine = {62: "x86_64", 183: "arm64"}[self.get("H", 18)[0]]
-        return machine, names, needs, f"glibc {'.'.join(map(str, newest))}"
+        return machine, names, needs, newest
 
     def pe(self):
         head = self.get("I", 0x3C)[0]
@@ -72,11 +76,11 @@ class File:
         while name := self.get("I", at + 12)[0]:
             needs.add(self.text(place(name)).lower())
             at += 20
-        return {0x8664: "x86_64", 0xAA64: "arm64"}[machine], names, needs, ""
+        return {0x8664: "x86_64", 0xAA64: "arm64"}[machine], names, needs, ()
 
     def macho(self):
         machine, _, _, count = self.get("IIII", 4)
-        names, needs, oldest, at = set(), set(), "", 32
+        names, needs, oldest, at = set(), set(), (), 32
         for _ in range(count):
             command, size = self.get("II", at)
             if command == 2:  # LC_SYMTAB
@@ -89,7 +93,7 @@ class File:
                 needs.add(self.text(at + self.get("I", at + 8)[0]))
             elif command == 0x32:  # LC_BUILD_VERSION
                 version = self.get("I", at + 12)[0]
-                oldest = f"macOS {version >> 16}.{version >> 8 & 255}"
+                oldest = version >> 16, version >> 8 & 255
             at += size
         return {0x01000007: "x86_64", 0x0100000C: "arm64"}[machine], names, needs, oldest
 
@@ -103,14 +107,17 @@ def main():
         with open(path, "rb") as f:
             file = File(f.read())
         kind = {b"\x7fELF": "elf", b"MZ\x90\0": "pe", b"MZ\x78\0": "pe"}.get(file.data[:4], "macho")
-        machine, names, needs, system = getattr(file, kind)()
+        machine, names, needs, version = getattr(file, kind)()
         own = {name for name in names if name.startswith("assay_")}
         strange = {need for need in needs if not re.fullmatch(SYSTEM[kind], need)}
+        system, newest = NEWEST[kind]
         print(f"{path}: {kind}, {machine}, {len(file.data)} bytes, {len(own)} functions, "
-              f"{system or 'Windows'}: {', '.join(sorted(needs))}")  # fmt: skip
-        if own != wanted or strange:
+              f"{' '.join([system, '.'.join(map(str, version))]).strip()}: "
+              f"{', '.join(sorted(needs))}")  # fmt: skip
+        if own != wanted or strange or version > newest or bool(version) != bool(newest):
             failed = True
-            print(f"{path}: functions that differ: {own ^ wanted}; strange: {strange}")
+            print(f"{path}: functions that differ: {own ^ wanted}; strange: {strange}; "
+                  f"may need at most: {system} {newest}")  # fmt: skip
     sys.exit(failed)
 
 

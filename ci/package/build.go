@@ -115,14 +115,17 @@ func (r *release) goBuild(pkg string, env []string, args ...string) error {
 }
 
 // library builds the engine as a C library, by the zig that ASSAY_ZIG names. Without it, this
-// machine's C compiler builds for this machine, and other platforms have none. zig has none of
-// macOS's libraries but the first; the folder macos has the names of two that Go links alongside
-// and that nothing here calls.
+// machine's C compiler builds for this machine, and other platforms have none. zig has of macOS's
+// libraries only libSystem; the folder macos has the names of two that Go links alongside and that
+// nothing here calls.
 func (r *release) library(p platform, e edition) (built, error) {
 	b := built{platform: p, edition: e}
 	compiler, zig := cmp.Or(os.Getenv("CC"), "cc"), os.Getenv("ASSAY_ZIG")
 	stubs, err := filepath.Abs(filepath.Join(r.root, "ci/package/macos"))
-	if zig != "" && err == nil {
+	if err != nil {
+		return b, err
+	}
+	if zig != "" {
 		compiler = fmt.Sprintf("'%s' cc -target %s '-L%s' '-F%[3]s'", zig, p.zig, stubs)
 	} else if _, err := exec.LookPath(compiler); err != nil ||
 		p.os != runtime.GOOS || p.arch != runtime.GOARCH {

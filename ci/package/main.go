@@ -3,7 +3,7 @@
 //   - an archive for each platform, with completions and manual pages, and another one whose
 //     command reaches buckets;
 //   - a wheel for each platform, with the Python package of ci/package/python beside the binary,
-//     and the C library, which has an archive with its header of its own;
+//     and the C library, which also has its own archive, with the header;
 //   - npm packages: one for each platform, and assay-chat, which takes the one that fits;
 //     assay-chat-wasm, the engine in WebAssembly with a module for browsers and servers;
 //   - a container image for Linux, as an OCI layout in one file, and another one with buckets;
@@ -147,7 +147,12 @@ func run(args []string) error {
 	case *wheel:
 		return r.each(chosen, r.built, r.wheel)
 	case *library:
-		return r.each(chosen, r.library, r.libraryArchive)
+		return r.each(chosen, r.library, func(b built) error {
+			if b.library == nil {
+				return errors.New("there is no compiler for its library")
+			}
+			return r.libraryArchive(b)
+		})
 	}
 	if err := r.all(chosen); err != nil {
 		return err

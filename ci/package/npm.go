@@ -65,8 +65,8 @@ func (r *release) npmModule() error {
 	m.Type, m.Engines = "module", map[string]string{"node": ">=18"}
 	m.Exports = map[string]export{".": {"./index.d.ts", "./index.js"}}
 	files, err := r.files("ci/package/npm/module", 0o644, "index.js", "index.d.ts", "README.md")
-	engine, noEngine := r.webAssembly("./cmd/module")
-	if err := errors.Join(err, noEngine); err != nil {
+	engine, engineErr := r.webAssembly("./cmd/module")
+	if err := errors.Join(err, engineErr); err != nil {
 		return err
 	}
 	return r.npm(m, append(files, engine...)...)
@@ -74,8 +74,8 @@ func (r *release) npmModule() error {
 
 func (r *release) npm(m manifest, files ...file) error {
 	about, err := json.MarshalIndent(m, "", "  ")
-	licences, noLicences := r.files("", 0o644, "LICENSE", "NOTICE")
-	if err := errors.Join(err, noLicences); err != nil {
+	licences, licencesErr := r.files("", 0o644, "LICENSE", "NOTICE")
+	if err := errors.Join(err, licencesErr); err != nil {
 		return err
 	}
 	all := slices.Concat([]file{{"package.json", append(about, '\n'), 0o644}}, files, licences)

@@ -27,9 +27,9 @@ func (r *release) page() error {
 func (r *release) pageFiles() ([]file, error) {
 	files, err := filesOf(report.Web(), 0o644, "*.js", "*.jinja")
 	files = append(files, file{"index.html", []byte(report.Index()), 0o644})
-	engine, noEngine := r.webAssembly("./cmd/page")
-	listed, noList := json.Marshal(families.Owned())
-	if err := errors.Join(err, noEngine, noList); err != nil {
+	engine, engineErr := r.webAssembly("./cmd/page")
+	listed, listErr := json.Marshal(families.Owned())
+	if err := errors.Join(err, engineErr, listErr); err != nil {
 		return nil, err
 	}
 	if listed, err = gzipped(listed); err != nil {

@@ -27,13 +27,13 @@ func (r *release) each(chosen []platform, build func(platform, edition) (built, 
 }
 
 // wheel writes the wheel of a platform (PEP 427): the Python package, the binary and the library in
-// it, and the two commands, which run the binary. Where the library cannot be loaded, as by musl,
+// it, and the two commands, which run the binary. Where the library cannot be loaded, as with musl,
 // the package does without it.
 func (r *release) wheel(b built) error {
 	files, err := r.files("ci/package/python", 0o644, "assay_chat/*.py", "assay_chat/py.typed")
-	readme, noReadme := r.read("ci/package/python/README.md")
-	licences, noLicences := r.files("", 0o644, "LICENSE", "NOTICE")
-	if err := errors.Join(err, noReadme, noLicences); err != nil {
+	readme, readmeErr := r.read("ci/package/python/README.md")
+	licences, licencesErr := r.files("", 0o644, "LICENSE", "NOTICE")
+	if err := errors.Join(err, readmeErr, licencesErr); err != nil {
 		return err
 	}
 	files = append(files, file{"assay_chat/" + b.binary(), b.text, 0o755})
