@@ -50,12 +50,11 @@ func (chatCompletions) Decode(body ordered.Value, _ *Sealer) (*Request, error) {
 	body = f.completionTools(r, body)
 	body = f.completionMessages(body)
 	k := body.At("reasoning_effort")
-	err = f.finish(r, body, paths{"messages", ".function", ".parameters",
-		"response_format.json_schema.schema"}, k)
-	if err == nil && k.Kind() != ordered.String && !k.IsNull() {
-		err = expected("reasoning_effort", "a word", k)
+	if k.Kind() != ordered.String && !k.IsNull() {
+		f.refuse(expected("reasoning_effort", "a word", k))
 	}
-	return r, err
+	return f.finish(r, paths{"messages", ".function", ".parameters",
+		"response_format.json_schema.schema"}, body, k)
 }
 
 // allowed keeps the tools of a request that a choice of allowed tools names, and makes its mode the

@@ -17,7 +17,7 @@ type fields struct {
 	refusal *Refusal
 }
 
-// fieldsOf reads a request, and refuses some of its fields.
+// fieldsOf returns a request's fields; those in denials are refused.
 func fieldsOf(body ordered.Value, denials []denial) (*fields, error) {
 	if body.Kind() != ordered.Object {
 		return nil, invalid("", "a request must be an object, found %s", body.Kind())
@@ -27,19 +27,19 @@ func fieldsOf(body ordered.Value, denials []denial) (*fields, error) {
 	return f, nil
 }
 
-// finish reads a request in the words of chat completions, if nothing is refused. The effort says
-// how much the model is to think.
-func (f *fields) finish(r *Request, request ordered.Value, at paths, much ordered.Value) error {
+// finish reads a request in the words of chat completions into r and returns it, if nothing is
+// refused. The level says how much the model is to think.
+func (f *fields) finish(r *Request, at paths, request, level ordered.Value) (*Request, error) {
 	if f.refusal != nil {
-		return f.refusal
+		return nil, f.refusal
 	}
 	if err := r.read(request, at); err != nil {
-		return err
+		return nil, err
 	}
-	effort(&r.Chat, much)
+	effort(&r.Chat, level)
 	r.Strict = r.Strict || relies(&r.Chat)
 	r.Prefix = prefix(&r.Chat)
-	return nil
+	return r, nil
 }
 
 func (f *fields) refuse(r *Refusal) {

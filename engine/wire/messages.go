@@ -30,7 +30,7 @@ var messageDenials = []denial{
 func (messages) Decode(body ordered.Value, s *Sealer) (*Request, error) {
 	r, err := decodeMessages(body, s)
 	if err == nil && r.MaxTokens == 0 {
-		err = expected("max_tokens", "a whole number of at least 1", body.At("max_tokens"))
+		return nil, expected("max_tokens", "a whole number of at least 1", body.At("max_tokens"))
 	}
 	return r, err
 }
@@ -56,8 +56,8 @@ func decodeMessages(body ordered.Value, s *Sealer) (*Request, error) {
 	}
 	request = f.messageTools(r, body, request)
 	request = f.messageThinking(r, body, request)
-	return r, f.finish(r, kwargs(body, request), paths{"messages", "", ".input_schema",
-		"output_config.format.schema"}, body.At("output_config", "effort"))
+	return f.finish(r, paths{"messages", "", ".input_schema", "output_config.format.schema"},
+		kwargs(body, request), body.At("output_config", "effort"))
 }
 
 // messageTools reads the tools and the choice of one.

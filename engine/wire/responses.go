@@ -59,8 +59,8 @@ func (responses) Decode(body ordered.Value, s *Sealer) (*Request, error) {
 		request = request.With("parallel_tool_calls", body.At("parallel_tool_calls"))
 	}
 	r.echo = body
-	return r, f.finish(r, kwargs(body, request), paths{"input", "", ".parameters",
-		"text.format.schema"}, body.At("reasoning", "effort"))
+	return f.finish(r, paths{"input", "", ".parameters", "text.format.schema"},
+		kwargs(body, request), body.At("reasoning", "effort"))
 }
 
 // responseTools reads the tools and the choice of one.

@@ -229,7 +229,10 @@ func TestRefusals(t *testing.T) {
 		{wire.Messages, `{"max_tokens": 1, "messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": "Think!", "signature": "` + sealed + `"}]}]}`,
 			`messages[0].content[0].signature: invalid signature: it was altered, or sealed by a server with another key`},
 	} {
-		_, err := tt.p.Decode(parse(t, tt.body), s)
+		r, err := tt.p.Decode(parse(t, tt.body), s)
+		if r != nil {
+			t.Errorf("%s: %s: a request beside the error", tt.p.Name(), tt.body)
+		}
 		var refusal *wire.Refusal
 		if !errors.As(err, &refusal) || refusal.Error() != tt.want {
 			t.Errorf("%s: %s:\ngot  %v\nwant %s", tt.p.Name(), tt.body, err, tt.want)
