@@ -28,13 +28,18 @@ func times(piece string) func(int) string {
 var inputs string
 
 // tableLine is a generator in testdata/inputs.txt.
-var tableLine = regexp.MustCompile(`(?m)^(.*?): (.*)([⟦⟨])(.*)[⟧⟩](.*)$`)
+var tableLine = regexp.MustCompile(`^(.*?): (.*)([⟦⟨])(.*)[⟧⟩](.*)$`)
 
-// tabled returns the generators of a section of testdata/inputs.txt.
+// tabled returns the generators of a section of testdata/inputs.txt. It panics where a section has
+// none, and at a line that is none: either would be measured by nothing.
 func tabled(section string) (all []generator) {
 	_, rest, _ := strings.Cut(inputs, "\n# "+section+"\n")
 	rest, _, _ = strings.Cut(rest, "\n# ")
-	for _, m := range tableLine.FindAllStringSubmatch(rest, -1) {
+	for line := range strings.SplitSeq(strings.Trim(rest, "\n"), "\n") {
+		m := tableLine.FindStringSubmatch(line)
+		if m == nil {
+			panic(fmt.Sprintf("growth: section %q of inputs.txt: %q is no input", section, line))
+		}
 		for i := range m {
 			m[i] = strings.ReplaceAll(m[i], "⏎", "\n")
 		}
