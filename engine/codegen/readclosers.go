@@ -64,8 +64,8 @@ func (r closerReader) stray(text string) peg.Seq {
 // tokenOpen and tokenShut stand around the name of a token.
 const tokenOpen, tokenShut = "<|", "|>"
 
-// except is a pattern that begins with a sign, where none of the texts stands that begin with it
-// and go on: what the format writes is read before any tolerance for its beginning.
+// except matches p, which begins with sign, unless a longer text of texts that begins with sign
+// stands there: what the format writes comes before what is tolerated.
 func (r closerReader) except(p peg.Pattern, sign string, texts []string) peg.Pattern {
 	longer := func(t string) bool { return len(t) > len(sign) && strings.HasPrefix(t, sign) }
 	if texts = lists.Filter(texts, longer); len(texts) == 0 {

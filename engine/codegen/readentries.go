@@ -76,6 +76,7 @@ func (c *entryReader) body(tool *tool) peg.Pattern {
 		body := peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool),
 			c.ref(c.name("entries close"), c.close)}
 		if c.t.on(AnyLiteral) || c.s.jsonToo() { // models fall back to JSON
+			// Not t.own(): one of the texts that stand elsewhere may begin as JSON arguments do.
 			own := append(c.s.afterArguments().firsts(), c.s.Body.Open.Text,
 				c.s.entry.open.Text.Text)
 			ahead := c.closers().except(c.ref("JSON ahead", jsonAhead), "{", own)

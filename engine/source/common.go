@@ -46,8 +46,8 @@ func CommonSuffix(texts ...string) string {
 	return p
 }
 
-// Between returns the stretch of a text after the first place of one text and before the next place
-// of another one; "" is the end. It is false where the text lacks one of the two.
+// Between returns what stands in text after the first after and before the next before; an empty
+// before means the end. It is false if either is missing.
 func Between(text, after, before string) (string, bool) {
 	_, rest, ok := strings.Cut(text, after)
 	if before == "" || !ok {

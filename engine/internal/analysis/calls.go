@@ -367,7 +367,7 @@ func (a *callsPass) parts(c *format.Calls, one spelling) {
 	c.Head = a.slots(nil, head)
 	c.Tail = a.slots(one.core[:len(one.core)-len(tail)], tail)
 	outer, inner := cutLast(c.Call.Open.Full())
-	if !slices.ContainsFunc(pieces(outer), isWhole) { // a sign alone is anybody's
+	if !slices.ContainsFunc(pieces(outer), isWhole) { // signs without a marker or word open no call
 		outer, inner = "", outer+inner
 	}
 	if inner != "" {

@@ -156,8 +156,8 @@ func (a *contentPass) plainBesideCalls() bool {
 
 // contentClose returns the close of content: the literal after it, less the end of the turn. Turns
 // of different kinds share their end; text that follows content alone is its close. A close has as
-// many markers as its open, even where the end happens to begin like it; then a marker is left of
-// the end.
+// many markers as its open, even where the end happens to begin like it, provided that the end
+// keeps a marker.
 func (a *contentPass) contentClose(open, behind string) string {
 	if a.called.observation == nil {
 		return ""

@@ -273,8 +273,7 @@ func divide(lead, between, behind, opening string, inner ...string) (open, sep, 
 }
 
 // snapEnd shortens a common prefix so that it does not end inside a marker of any of the texts that
-// it begins. If it is the whole of one text, its end is seen rather than guessed: then it may end
-// inside a word of the others, since words need nothing between them.
+// it begins. If it is the whole of one text, it stays: its end is seen.
 func snapEnd(prefix string, texts ...string) string {
 	if slices.Contains(texts, prefix) {
 		return prefix
@@ -295,7 +294,8 @@ func snapEnd(prefix string, texts ...string) string {
 }
 
 // snapStart shortens a common suffix so that it does not start inside a marker of any of the texts
-// that it ends; see snapEnd.
+// that it ends. If it is the whole of one text, it may start inside a word, as in snapEnd; a marker
+// in brackets stays whole even then, since no template is known that writes a call from inside one.
 func snapStart(suffix string, texts ...string) string {
 	seen := slices.Contains(texts, suffix)
 	for _, text := range texts {
