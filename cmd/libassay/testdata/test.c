@@ -1,6 +1,6 @@
 /* Tests of libassay in a process of C's: threads, forks, signals, two Go runtimes, and the cost of
- * a call. It is C and C++. Usage: test all|threads|forks|signals|device|memory, test second LIBRARY,
- * test bench */
+ * a call. It is C and C++. Usage: test all|threads|forks|signals|device|memory,
+ * test second LIBRARY, test bench */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
