@@ -25,7 +25,7 @@ type TextOptions struct {
 	Quiet   bool          // nothing is counted, and there is no last line where nothing failed
 	Short   bool          // a line for each finding
 	Color   bool
-	Width   int // of the terminal, in characters; 0: lines are not broken
+	Width   int // of the terminal, in characters; 0: only lines without quotes are broken, at 100
 }
 
 var statusWords = [...]string{"ok   ", "note ", "known", "not judged", "FAIL "}

@@ -41,7 +41,8 @@ PY
 fi
 export ASSAY_VLLM=$env/vllm PYTHONPATH=$tests/pytest:$PYTHONPATH
 for whose in own ours; do
-  "$env/bin/python" -W ignore ci/engines/vllm/suites.py run $whose "$tests" "$out/$whose.jsonl" >"$out/$whose.txt" ||
+  "$env/bin/python" -W ignore ci/engines/vllm/suites.py run $whose "$tests" \
+    "$out/$whose.jsonl" >"$out/$whose.txt" ||
     { tail -n 20 "$out/$whose.txt" >&2; exit 1; }
 done
 python3 ci/engines/vllm/suites.py compare "$out/own.jsonl" "$out/ours.jsonl" ci/known/vllm-suites.txt |

@@ -6,7 +6,7 @@
 // A marker is made of runes of one class or two: punctuation, symbols, emoji, letters of five
 // scripts, plain words. A template is drawn from a seed: the spelling of its calls, whether it
 // writes reasoning, wraps content or calls, and a marker for each place. So its turns are known
-// without the engine ([Template.Turn]), and the engine's findings can be compared with them.
+// without the engine (Template.Turn), and the engine's findings can be compared with them.
 //
 // A template is accepted where the engine reports that it supports tools and all shapes are
 // verified. One that is accepted must be right: the format that was found spells turns of other
@@ -15,5 +15,5 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine lists the stable ones.
+// This package may change with every release; it has tests alone.
 package glyphs
