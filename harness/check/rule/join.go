@@ -29,6 +29,7 @@ const asked = "\nrequest: "
 // of those that are as bad the first, and each other becomes a line of it. They have one cause
 // where one condition of a template decides about them, or where one of a rule is known to follow
 // from those of the other and their requests have the same roles, or one's has those of the other.
+// Of those that are as bad a cause stays before what follows from it.
 // It comes after whatever compares findings by their rules.
 func Join(results []Result) []Result {
 	implies := func(head, one *Result) bool {
@@ -46,19 +47,28 @@ func Join(results []Result) []Result {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b *Result) int {
-		return cmp.Or(cmp.Compare(b.Level(), a.Level()),
-			number(implies(b, a))-number(implies(a, b)))
+		return cmp.Compare(b.Level(), a.Level())
 	})
-	joined := map[*Result]bool{}
-	for i, head := range order {
-		if joined[head] {
+	heads := map[*Result]*Result{} // of those that stay: themselves
+	for i := 0; i < len(order); {
+		head := order[i]
+		if heads[head] != nil {
+			i++
 			continue
 		}
+		causes := func(one *Result) bool {
+			return heads[one] == nil && one.Suite == head.Suite && one.Level() == head.Level() &&
+				implies(one, head)
+		}
+		for k := slices.IndexFunc(order, causes); k >= 0; k = slices.IndexFunc(order, causes) {
+			head = order[k]
+		}
+		heads[head] = head
 		group := []*Result{head}
 		for k := 0; k < len(group); k++ { // what follows from a consequence, too
-			for _, one := range order[i+1:] {
-				if !joined[one] && follows(one, group[k]) {
-					joined[one] = true
+			for _, one := range order {
+				if heads[one] == nil && follows(one, group[k]) {
+					heads[one] = head
 					group = append(group, one)
 				}
 			}
@@ -70,7 +80,7 @@ func Join(results []Result) []Result {
 	}
 	kept := make([]Result, 0, len(results))
 	for i := range results {
-		if !joined[&results[i]] {
+		if head := heads[&results[i]]; head == nil || head == &results[i] {
 			kept = append(kept, results[i])
 		}
 	}
@@ -101,12 +111,4 @@ func alike(a, b []string) bool {
 		return func(x string) bool { return !slices.Contains(list, x) }
 	}
 	return !slices.ContainsFunc(a, in(b)) || !slices.ContainsFunc(b, in(a))
-}
-
-// number is 1 for true.
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

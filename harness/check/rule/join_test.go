@@ -21,6 +21,8 @@ func TestJoin(t *testing.T) {
 	patched.Fixable = true
 	old := found("A061", rule.Warning, at(4, "4:1"), "system, user")
 	old.Old = true
+	second := found("A146", rule.Error, at(9, ""), "user")
+	second.Suite = "b.jinja"
 	elsewhere := at(4, "4:1")
 	elsewhere.File = "b.jinja"
 	for _, c := range []struct {
@@ -50,6 +52,13 @@ func TestJoin(t *testing.T) {
 			found("A146", rule.Error, at(7, ""), "user, assistant"),
 			found("A003", rule.Error, at(9, ""), "user, assistant"),
 			found("A006", rule.Error, at(11, ""), "user, assistant")}, "A146+A003+A006"},
+		{"the cause stays wherever the consequence stands", []rule.Result{
+			found("A006", rule.Error, at(7, ""), "user, assistant"),
+			found("A012", rule.Error, at(9, ""), "user, assistant"),
+			found("A146", rule.Error, at(11, ""), "user, assistant")}, "A012 A146+A006"},
+		{"of two templates", []rule.Result{
+			found("A006", rule.Error, at(7, ""), "user"),
+			second}, "A006 A146"},
 		{"of other messages nothing follows", []rule.Result{
 			found("A063", rule.Warning, at(7, ""), "system, user"),
 			found("A083", rule.Warning, at(9, ""), "developer, user; with tools")}, "A063 A083"},
