@@ -1,6 +1,8 @@
 package reasoning
 
 import (
+	"slices"
+
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -63,10 +65,13 @@ func checkBesideTools(s *probe.Subject, find probe.Finder) {
 			texts[i], failed = p.Text, failed || err != nil
 		}
 		if !failed && texts[0] != texts[1] && texts[2] == texts[3] {
-			bare.In.Kwargs = append(bare.In.Kwargs, v[0])
-			seen, _ := s.Template.ChatTemplate().Observe(bare.In)
-			r, _ := seen.Trace.Reading(v[0].Key)
-			find(probe.Offset(r.First).Shown(tools.In), "with tools, %s has no effect, which it "+
+			in, at := bare.In, probe.Nowhere
+			in.Kwargs = slices.Concat(in.Kwargs, v[:1])
+			seen, err := s.Template.ChatTemplate().Observe(in)
+			if r, ok := seen.Trace.Reading(v[0].Key); ok && err == nil {
+				at = probe.Offset(r.First)
+			}
+			find(at.Shown(tools.In), "with tools, %s has no effect, which it "+
 				"has without them\nharm: a client that sets it for an agent is not told that it "+
 				"is ignored", v[0].Key)
 		}
