@@ -213,7 +213,7 @@ func (m *Model) Fixed(names ...string) []*Ref {
 }
 
 // definedness reads a condition that asks whether a variable is defined, and whether the branch
-// runs where it is; "": it is another one. What else it asks for says nothing of the variable.
+// runs where it is; "": it is another one. An `or` with other conditions can also run where it is.
 func definedness(x syntax.Expr) (name string, is bool) {
 	switch x := x.(type) {
 	case *syntax.Unary:
@@ -222,10 +222,16 @@ func definedness(x syntax.Expr) (name string, is bool) {
 			return name, !is
 		}
 	case *syntax.Logic:
-		for _, sides := range [][2]syntax.Expr{{x.X, x.Y}, {x.Y, x.X}} {
-			if name, is := definedness(sides[0]); x.Op == "or" && name != "" && !is &&
-				!mentions(sides[1], name) {
-				return name, true // by the other side
+		if x.Op != "or" {
+			break
+		}
+		sides := alternatives(x)
+		for _, side := range sides {
+			if name, is := definedness(side); name != "" && !is &&
+				!slices.ContainsFunc(sides, func(other syntax.Expr) bool {
+					return other != side && mentions(other, name)
+				}) {
+				return name, true // by another side
 			}
 		}
 	case *syntax.Test:
@@ -234,6 +240,14 @@ func definedness(x syntax.Expr) (name string, is bool) {
 		}
 	}
 	return "", false
+}
+
+// alternatives are the conditions one of which an `or` asks for.
+func alternatives(x syntax.Expr) []syntax.Expr {
+	if or, ok := x.(*syntax.Logic); ok && or.Op == "or" {
+		return append(alternatives(or.X), alternatives(or.Y)...)
+	}
+	return []syntax.Expr{x}
 }
 
 // overwrites reports whether statements set a variable, in whichever branch, before they read it.

@@ -27,7 +27,7 @@ var SetInVain = &probe.Rule{
 func checkAssigned(s *probe.Subject, find probe.Finder) {
 	m := s.Flow()
 	for _, r := range m.Overwritten() {
-		find(probe.Offset(r.Off()), "where the request gives %s, another value is set over it",
+		find(probe.Offset(r.Off()), "where the request gives %s, another value may be set over it",
 			r.Name)
 	}
 	for _, r := range m.Fixed("add_generation_prompt", "messages", "tools") {
