@@ -43,9 +43,9 @@ func TestHappening(t *testing.T) {
 		rule, words string
 		sound, edit []string // what is replaced, and what comes in its place
 	}{
-		{"A130", "a comma is missing or stands behind nothing", []string{tools, declared},
+		{"A130", "a comma is missing, or follows an opening bracket, in", []string{tools, declared},
 			[]string{"{%- if schema.type == 'array' %}items:", "{%- if schema.type == 'array' %},items:"}},
-		{"A130", "a comma is missing or stands behind nothing", []string{tools, declared},
+		{"A130", "a comma is missing, or follows an opening bracket, in", []string{tools, declared},
 			[]string{"member(schema['items']) }}},", "member(schema['items']) }}}"}},
 		{"A164", `a parameter that is named "type" does not reach`, []string{tools, declared},
 			[]string{"schema.properties.items() %}", "schema.properties.items() if key not in " +
@@ -58,9 +58,32 @@ func TestHappening(t *testing.T) {
 		{"A065", "is written under the header of an assistant message", nil,
 			[]string{"<|{{ message.role }}|>", "<|{{ 'user' if message.role == 'user' else " +
 				"'assistant' }}|>"}},
-		{"A173", "the indentation of the template is printed", nil,
+		{"A173", "blanks follow a message", nil,
 			[]string{"{{ said(message.content) }}", "{{ said(message.content) }}{{ '    ' if " +
 				"message.role == 'user' }}"}},
+		{"A173", "the indentation of the template is printed", nil,
+			[]string{"{{ said(message.content) }}", "{{ said(message.content) }}{% if " +
+				"message.role == 'user' %}    {{ '' }}{% endif %}"}},
+		{"A206", "this condition does not tell whether a request has enable_thinking",
+			[]string{"{%- macro said(content) %}", "{%- macro last(enable_thinking) %}{% if " +
+				"enable_thinking is defined %}{{ enable_thinking }}{% else %}none{% endif %}" +
+				"{% endmacro %}{%- macro said(content) %}"},
+			[]string{"{% if not enable_thinking %}", "{% if enable_thinking is not defined %}" +
+				"<no_think>{% else %}<think></think>{% endif %}{% if false %}"}},
+		{"A224", "is given another name with tools than without", []string{"{%- for message",
+			"{%- if messages[0].role != 'system' %}<|system|>\n{{ 'Answer with the APIs below.' " +
+				"if tools else 'You are a helpful assistant.' }}<|end|>\n{% endif %}{%- for message"},
+			[]string{"Answer with the APIs below.", "You are Adler.", "You are a helpful assistant.",
+				"You are Falke."}},
+		{"A223", "the call names functions.", []string{`{"name": "`, `{"name": "call:`,
+			"<|{{ message.role }}", "<|{{ message.role }}{{ '=' ~ message.name if message.name }}"},
+			[]string{"call:{{ call", "functions.{{ call"}},
+		{"A152", "a comma stands between the last item", []string{tools, declared},
+			[]string{"{{ schema.required | join('/') }},", "[{% for key in schema.required %}{{ key }}," +
+				"{% endfor %}],"}},
+		{"A130", "a comma is missing, or follows an opening bracket, in", []string{tools, declared,
+			"{{ member(tool.function.parameters) }}}", "{{ member(tool.function.parameters) }}}Returns: text"},
+			[]string{"member(schema['items']) }}},", "member(schema['items']) }}}"}},
 		{"A018", "are encoded again", nil,
 			[]string{"call.function.arguments if call.function.arguments is string else ", ""}},
 	} {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"github.com/goassay/assay/engine/jinja/edit"
 	"github.com/goassay/assay/harness/check/fact/account"
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
@@ -20,7 +21,17 @@ var IndentationPrinted = &probe.Rule{
 }
 
 func findIndentationPrinted(s *probe.Subject, find probe.Finder) {
-	if i, ok := account.Indented(account.Entries.Of(s)); ok {
-		find(i.In.At(i.Off), "the indentation of the template is printed between turns")
+	i, ok := account.Indented(account.Entries.Of(s))
+	if !ok {
+		return
 	}
+	at := i.In.At(i.Off - 1)
+	for n := range s.Source.Parts().All() {
+		if n.Is(edit.Data) && n.From <= at.Off() && at.Off() < n.To {
+			find(i.In.At(i.Off), "the indentation of the template is printed between turns")
+			return
+		}
+	}
+	find(at.Mended("Remove the blanks that the expression adds, if training had none."),
+		"blanks follow a message")
 }

@@ -23,8 +23,9 @@ var ResultNamedOtherwise = &probe.Rule{
 	Find: checkNames,
 }
 
-// space matches what a template writes right before a name that belongs to it.
-var space = regexp.MustCompile(`\w+[.:/]+$`)
+// space matches what a template writes right before a name that belongs to it. Before a colon or a
+// slash a label may stand.
+var space = regexp.MustCompile(`\w+\.$`)
 
 func checkNames(s *probe.Subject, find probe.Finder) {
 	name := sample.Call.At("function", "name").Text()
@@ -33,12 +34,16 @@ func checkNames(s *probe.Subject, find probe.Finder) {
 	if err != nil {
 		return
 	}
-	city, result := strings.Index(t.Text, "CITYNEEDLE"), strings.Index(t.Text, "RESULTNEEDLE")
-	if city < 0 || result < city {
+	user, city := strings.Index(t.Text, "USERNEEDLE"), strings.Index(t.Text, "CITYNEEDLE")
+	result := strings.Index(t.Text, "RESULTNEEDLE")
+	if user < 0 || city < user || result < city {
 		return
 	}
 	call, answer := strings.LastIndex(t.Text[:city], name), strings.LastIndex(t.Text[:result], name)
-	if call < 0 || answer < city {
+	if call < user { // it follows the arguments
+		call = city + max(0, strings.Index(t.Text[city:result], name))
+	}
+	if answer <= call || answer < city {
 		return
 	}
 	own := t.Own()

@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/harness/check/probe"
 	"github.com/goassay/assay/harness/check/rule"
 	"github.com/goassay/assay/harness/check/sample"
+	"github.com/goassay/assay/harness/report"
 )
 
 // DefaultsDiffer is the rule A224: the text that the template writes in place of a missing system
@@ -28,12 +29,15 @@ var DefaultsDiffer = &probe.Rule{
 // ofTools matches a default that is about tools, and so is meant for them.
 var ofTools = regexp.MustCompile(`(?i)\b(?:tools?|functions?)\b`)
 
-// names reports whether a text has a name, a word with a capital letter, that another one has not.
+// within matches a word, and takes it where it does not begin a sentence.
+var within = regexp.MustCompile(`(?:^|[.!?:\n])\PL*\pL+|(\pL+)`)
+
+// names reports whether a text has a name that another one has not: a word with a capital letter
+// that does not begin a sentence.
 func names(text, other string) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r)
-	}), func(word string) bool {
-		return unicode.IsUpper([]rune(word)[0]) && !strings.Contains(other, word)
+	words := strings.FieldsFunc(other, func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(within.FindAllStringSubmatch(text, -1), func(m []string) bool {
+		return len(m[1]) > 1 && unicode.IsUpper([]rune(m[1])[0]) && !slices.Contains(words, m[1])
 	})
 }
 
@@ -55,7 +59,8 @@ func checkDefaults(s *probe.Subject, find probe.Finder) {
 	}
 	if names(defaults[0], defaults[1]) && names(defaults[1], defaults[0]) &&
 		!ofTools.MatchString(defaults[1]) {
-		find(shown.Of(defaults[1]), "without a system message the default is another one with tools "+
-			"than without\nwithout tools: %q\nwith tools: %q", defaults[0], defaults[1])
+		find(shown.Of(defaults[1]), "without a system message the model is given another name with "+
+			"tools than without\nwithout tools: %s\nwith tools: %s",
+			report.Quote(defaults[0], 0), report.Quote(defaults[1], 0))
 	}
 }

@@ -37,8 +37,8 @@ var noValue = []string{`": }`, `": ,`, `":}`, `":,`, `": ]`}
 func checkValues(s *probe.Subject, find probe.Finder) {
 	for _, e := range account.Entries.Of(s) {
 		if at, ok := e.Unparted(); ok {
-			find(e.At(at), "with %s, a comma is missing or stands behind nothing in the "+
-				"description of the tool\nthe model sees: %s", e.Name,
+			find(e.At(at), "a comma is missing, or follows an opening bracket, in the description "+
+				"of a tool\nwith: %s\nthe model sees: %s", e.Name,
 				report.Quote(e.Seen.String, at))
 			break
 		}

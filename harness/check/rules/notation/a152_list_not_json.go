@@ -21,8 +21,7 @@ var ListNotJSON = &probe.Rule{
 			"stands between the last of them and the bracket of their list.",
 		Damage: "The model cannot tell where a value or a list ends, and may write such JSON in " +
 			"its tool calls.",
-		Fix: "Write a string with `tojson`, which adds the quotes, or the whole value at once; " +
-			"write a comma only where another item follows.",
+		Fix: "Write a string with `tojson`, which adds the quotes, or the whole value at once.",
 	},
 	Requires: []string{"A121"},
 	Find:     checkListsJSON,
@@ -50,8 +49,9 @@ func checkListsJSON(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// hanging matches a comma before a bracket. Members of a type have one each, on lines of their own.
-var hanging = regexp.MustCompile(`, *[\]})]|,\s*\]`)
+// hanging matches a comma at the end of a list. In types and the signatures of functions the last
+// member may have one.
+var hanging = regexp.MustCompile(`,\s*\]`)
 
 // checkSeparators looks at the template's own text right after a value of a request. A comma and a
 // bracket that one statement writes are meant so.
@@ -73,7 +73,7 @@ func checkSeparators(s *probe.Subject, find probe.Finder) {
 			comma, _ := e.Seen.Trace.WriteAt(from + at[0])
 			bracket, _ := e.Seen.Trace.WriteAt(from + at[1] - 1)
 			if comma.Off != bracket.Off {
-				find(e.At(from+at[0]), "a comma stands between the last item and the end of a "+
+				find(e.At(from+at[0]).Mended("Write a comma only where another item follows."), "a comma stands between the last item and the end of a "+
 					"list\nthe model sees: %s", report.Quote(e.Seen.String, from+at[1]))
 				return
 			}

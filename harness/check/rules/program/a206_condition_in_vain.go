@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja/edit"
@@ -58,9 +59,9 @@ func checkDefaulted(s *probe.Subject, find probe.Finder) {
 	given := map[string]*edit.Node{} // by the variable: its value where the request has none
 	for n := range s.Source.Parts().All() {
 		name, there := asked(n.Test)
-		if value := given[name]; value != nil && n.Test.From > value.From &&
+		if value := given[name]; value != nil && n.Test.From > value.From && !local(n, name) &&
 			(n.Is(edit.Choice) || len(n.Elif) > 0 || len(n.Bodies) > 1 && len(n.Bodies[1]) > 0 ||
-				value.Source == "none") {
+				strings.EqualFold(value.Source, "none")) {
 			find(probe.Offset(n.Test.From), "this condition does not tell whether a request has "+
 				"%s: %s gives it a value where there is none", name, line(s, value.From))
 			return
@@ -77,6 +78,18 @@ func checkDefaulted(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
+}
+
+// local reports whether a name in a part of a template is a macro's parameter there.
+func local(n *edit.Node, name string) bool {
+	for ; n != nil; n = n.Up {
+		if n.Is(edit.Macro) && slices.ContainsFunc(n.Args, func(p *edit.Node) bool {
+			return p.Word == name
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // asked is the variable of which a condition asks nothing but whether it is there, or is not; ""
