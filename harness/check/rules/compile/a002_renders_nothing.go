@@ -37,7 +37,11 @@ func checkRenders(s *probe.Subject, find probe.Finder) {
 	if s.Err == nil {
 		if t := *s.Template.ChatTemplate(); t.NullTools {
 			t.NullTools = false
+			user.Kwargs = s.Template.Caps().Needs.Bound
 			_, err := t.Render(user)
+			if err == nil {
+				return
+			}
 			probe.Weigh(find, rule.Warning)(probe.Nowhere.Mended("Give the variable the value that "+
 				"engines set: `{%- set tools = tools | default(none) %}`."), "a user message fails "+
 				"where no variable tools is given: %w\nwho: programs that render the template "+
