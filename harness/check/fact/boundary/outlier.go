@@ -21,14 +21,12 @@ type Outlier struct {
 
 // Words name both pieces, and where the white space is the usual one.
 func (o Outlier) Words() (left, right, elsewhere string) {
-	switch {
-	case o.Like.Right.id() == o.Right.id() && o.Like.Left.id() == o.Left.id():
+	elsewhere = "between " + o.Like.Left.words() + " and " + o.Like.Right.words()
+	if o.Like.Right.id() == o.Right.id() && o.Like.Left.id() == o.Left.id() {
 		elsewhere = "between them after " + speakerOr(o.Like.after, "the start")
 		if o.Like.after == o.after {
 			elsewhere = "between them before " + speakerOr(o.Like.Right.Kind, "the end")
 		}
-	default:
-		elsewhere = "between " + o.Like.Left.words() + " and " + o.Like.Right.words()
 	}
 	return o.Left.words(), o.Right.words(), elsewhere
 }

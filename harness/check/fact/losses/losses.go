@@ -114,7 +114,8 @@ func (c *Census) FindLost(s *probe.Subject, find probe.Finder, all []Lost) {
 	case subject == laterSystem &&
 		slices.Contains(first.In.Kinds[:first.Message], conversation.System):
 		subject = "a second system message"
-	case first.Kind() == conversation.Call && strings.HasPrefix(subject, "the argument"):
+	case first.Kind() == conversation.Call && (first.Part == conversation.Argument ||
+		first.Part == conversation.Key):
 		subject = "the " + first.Part.String() + " of a tool call"
 	}
 	what := subject + c.form(all) + " does not reach the prompt"

@@ -125,7 +125,7 @@ func (m marks) inserted(prompt string) string {
 	return mark
 }
 
-// known names the sorts of parts that the template writes something for, as the end of a sentence;
+// known names a sort of part for which the template writes something, as the end of a sentence;
 // "" where there is none.
 func (m marks) known() string {
 	for _, part := range capability.Media {

@@ -20,7 +20,7 @@ var PartsCrash = &probe.Rule{
 func checkPartsCrash(s *probe.Subject, find probe.Finder) {
 	findCrashes(s, find, true)
 	if other, err := partsRefused(s); err != nil && other != "" {
-		find(probe.Nowhere, "a user message whose content comes in parts ends in an error, "+
-			"though that of %s does not: %w", probe.Article(other), err)
+		find(probe.Nowhere, "a user message in parts ends in an error, though %s in parts "+
+			"does not: %w", probe.Article(other), err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -124,20 +125,22 @@ func findCrashes(s *probe.Subject, find probe.Finder, parts bool) {
 	}
 }
 
-// remedies are what mends the errors of a sort, by what they say.
-var remedies = [...]struct{ says, help string }{
-	{"NoneType", "Write `(x or '')` where a value may be null."},
-	{"JSON serializable", "Make a list of what `map` or `select` gives before `tojson`: " +
-		"`|list|tojson`, and give a value that may be missing a default."},
-	{"has no element", "Test how long the list is before taking an item by its number."},
-	{"undefined", "Set the variable in every branch before it is read, or give it a default."},
-	{"has no attribute", "Test that a member is there before using it: `{% if tool.description %}`."},
+// remedies are what mends the errors of a sort, by the exception, "" for any, and what they say.
+var remedies = [...]struct{ class, says, help string }{
+	{"", "NoneType", "Write `(x or '')` where a value may be null."},
+	{"TypeError", "JSON serializable", "Make a list of what `map` or `select` gives before `tojson`: " +
+		"`|list|tojson`, and give missing values a default."},
+	{"UndefinedError", "has no element", "Test how long the list is before taking an item by its number."},
+	{"UndefinedError", "undefined", "Set the variable in every branch before it is read, or give " +
+		"it a default."},
+	{"", "has no attribute", "Test that a member is there before using it: " +
+		"`{% if tool.description %}`."},
 }
 
 // remedy is what mends an error; "" where that of the rule does.
 func remedy(err error) string {
 	for _, r := range remedies {
-		if strings.Contains(err.Error(), r.says) {
+		if (r.class == "" || r.class == jinja.Class(err)) && strings.Contains(err.Error(), r.says) {
 			return r.help
 		}
 	}

@@ -40,7 +40,7 @@ func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {
 			happens = "is written as it came"
 		}
 		at := c.at
-		if strings.Contains(f.In.Name, " part") {
+		if lists(f.In.Sent) > lists(f.In.Plain) {
 			at = at.Mended("Write the text of every content part, as that of a string.")
 		}
 		find(at, "for %s, the text %q %s\n%swho: %s\n%s", f.In.Name, f.Text, happens,
@@ -48,8 +48,18 @@ func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {
 	}
 }
 
-// asWithTools reports whether a list of no tools does to a text what tools do: that fault is not of
-// the empty list.
+// lists counts the messages of a request whose content is a list of parts.
+func lists(request ordered.Value) (n int) {
+	for _, m := range request.At("messages").Items() {
+		if m.At("content").Kind() == ordered.Array {
+			n++
+		}
+	}
+	return n
+}
+
+// asWithTools reports whether a list of no tools does to a text what tools do: so the empty
+// list is not the cause.
 func asWithTools(s *probe.Subject, f variant.Fault) bool {
 	if sent := f.In.Sent.At("tools"); sent.Kind() != ordered.Array || len(sent.Items()) > 0 {
 		return false

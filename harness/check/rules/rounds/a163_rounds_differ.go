@@ -42,24 +42,23 @@ func checkRoundsDiffer(s *probe.Subject, find probe.Finder) {
 		}
 		same := strings.LastIndexAny(source.CommonPrefix(d.First, d.Second), "\n>") + 1
 		at := d.Off + same
-		find(prompt.Instead(at, d.First[same:], prompt.At(at)), "before %q the second round %s "+
-			"the first one\nrounds of: %s", d.After, unlike(d.Second[same:], d.First[same:]), d.In)
+		find(prompt.Instead(at, d.First[same:], prompt.At(at)), "before %q the second round %s\n"+
+			"rounds of: %s", d.After, unlike(d.Second[same:], d.First[same:], "the first one"), d.In)
 	}
 }
 
-// unlike tells how a text departs from another one, as the beginning of a sentence that ends with
-// what the other one is.
-func unlike(text, other string) string {
+// unlike tells how a text departs from another one, which has a name, as the end of a sentence.
+func unlike(text, other, name string) string {
 	const most = 48 // bytes tell the two apart
 	end := source.CommonSuffix(text, other)
-	end = end[max(0, strings.IndexAny(end+"<", "<[\n")):]
+	end = end[strings.IndexAny(end+"<", "<[\n"):]
 	text, other = strings.TrimSuffix(text, end), strings.TrimSuffix(other, end)
 	switch {
 	case text == "":
-		return fmt.Sprintf("lacks %q of", source.Head(other, most))
+		return fmt.Sprintf("lacks %q, which %s has", source.Head(other, most), name)
 	case other == "":
-		return fmt.Sprintf("has %q more than", source.Head(text, most))
+		return fmt.Sprintf("has %q more than %s", source.Head(text, most), name)
 	}
-	return fmt.Sprintf("has %q in place of %q of", source.Head(text, most),
-		source.Head(other, most))
+	return fmt.Sprintf("has %q in place of %q of %s", source.Head(text, most),
+		source.Head(other, most), name)
 }

@@ -33,9 +33,10 @@ func findEndDependsOnHistory(s *probe.Subject, find probe.Finder) {
 		same := strings.LastIndexAny(source.CommonPrefix(f.First, f.Second), "\n>") + 1
 		at := f.Off + same
 		find(prompt.Instead(at, f.First[same:], prompt.At(min(at, len(prompt.Text)-1))),
-			"after %s the prompt %s another one that ends in the same kinds of messages\n"+
+			"after %s the prompt %s\n"+
 				"between: %[1]s and %[3]s\nother request: %[4]s\n"+
 				"harm: the model sees one kind of message in two forms",
-			f.Before, unlike(f.Second[same:], f.First[same:]), f.In, s.Told(f.Like))
+			f.Before, unlike(f.Second[same:], f.First[same:], "another one that ends in the same "+
+				"kinds of messages"), f.In, s.Told(f.Like))
 	}
 }

@@ -48,9 +48,9 @@ func escaped(find probe.Finder, of string, plain, prompt probe.Rendering) bool {
 
 func checkEscapes(s *probe.Subject, find probe.Finder) {
 	for n := range s.Source.Parts().All() {
-		if rule := find; n.Is(edit.Filter, "safe") {
+		if inner := find; n.Is(edit.Filter, "safe") {
 			find = func(at probe.Where, format string, args ...any) {
-				rule(at.Mended("Mark nothing as `safe`: jinja2 escapes all text that is joined with "+
+				inner(at.Mended("Mark nothing as `safe`: jinja2 escapes all text that is joined with "+
 					"such a value."), format, args...)
 			}
 			break
