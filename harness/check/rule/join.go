@@ -49,38 +49,34 @@ func Join(results []Result) []Result {
 	slices.SortStableFunc(order, func(a, b *Result) int {
 		return cmp.Compare(b.Level(), a.Level())
 	})
-	heads := map[*Result]*Result{} // of those that stay: themselves
-	for i := 0; i < len(order); {
-		head := order[i]
-		if heads[head] != nil {
-			i++
-			continue
-		}
+	joined := map[*Result]bool{}
+	for len(order) > 0 {
+		head := 0
 		causes := func(one *Result) bool {
-			return heads[one] == nil && one.Suite == head.Suite && one.Level() == head.Level() &&
-				implies(one, head)
+			return one.Suite == order[head].Suite && one.Level() == order[head].Level() &&
+				implies(one, order[head])
 		}
 		for k := slices.IndexFunc(order, causes); k >= 0; k = slices.IndexFunc(order, causes) {
-			head = order[k]
+			head = k
 		}
-		heads[head] = head
-		group := []*Result{head}
+		group := []*Result{order[head]}
+		order = slices.Delete(order, head, head+1)
 		for k := 0; k < len(group); k++ { // what follows from a consequence, too
-			for _, one := range order {
-				if heads[one] == nil && follows(one, group[k]) {
-					heads[one] = head
+			order = slices.DeleteFunc(order, func(one *Result) bool {
+				if joined[one] = follows(one, group[k]); joined[one] {
 					group = append(group, one)
 				}
-			}
+				return joined[one]
+			})
 		}
 		for _, one := range group[1:] {
 			line, _ := one.Place.Position()
-			head.Add(fmt.Sprintf("also %s, line %d: %s", one.Rule, line, firstLine(one.Text)))
+			group[0].Add(fmt.Sprintf("also %s, line %d: %s", one.Rule, line, firstLine(one.Text)))
 		}
 	}
 	kept := make([]Result, 0, len(results))
 	for i := range results {
-		if head := heads[&results[i]]; head == nil || head == &results[i] {
+		if !joined[&results[i]] {
 			kept = append(kept, results[i])
 		}
 	}

@@ -307,11 +307,9 @@ func Indented(all []Entry) (Indent, bool) {
 }
 
 // unparted matches a comma that follows the bracket before it, and a key, with its value, that no
-// comma parts from the object before it.
-var unparted = regexp.MustCompile(`[{\[],|\}[A-Za-z_]+:[^\s]`)
-
-// member matches a key of the same form right before a bracket that opens its value.
-var member = regexp.MustCompile(`[\w\x00]:$`)
+// comma parts from the object before it, which is the value of such a key. Its group is the place.
+var unparted = regexp.MustCompile(`[{\[](),|[\w\x00]:` +
+	`\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}()[A-Za-z_]+:\S`)
 
 // Unparted returns where in the tools of a request, as the template describes them, a comma is
 // missing or has nothing before it.
@@ -327,29 +325,11 @@ func (e Entry) Unparted() (off int, ok bool) {
 	if from < 0 {
 		return 0, false
 	}
-	text := e.own()[from:to]
-	for _, at := range unparted.FindAllStringIndex(text, -1) {
-		if text[at[0]] != '}' || member.MatchString(text[:opening(text[:at[0]])]) {
-			return from + at[0] + 1, true
-		}
+	at := unparted.FindStringSubmatchIndex(e.own()[from:to])
+	if at == nil {
+		return 0, false
 	}
-	return 0, false
-}
-
-// opening is where the bracket was opened that ends right behind a text; 0: nowhere.
-func opening(text string) int {
-	depth := 1
-	for i := len(text) - 1; i >= 0; i-- {
-		switch text[i] {
-		case '}':
-			depth++
-		case '{':
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return 0
+	return from + max(at[2], at[4]), true
 }
 
 // isWord reports whether a rune can stand inside a word.

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/jinja/edit"
@@ -57,9 +56,14 @@ func checkInVain(s *probe.Subject, find probe.Finder) {
 // template has given a value before: none, which counts as there, or one that leaves a branch out.
 func checkDefaulted(s *probe.Subject, find probe.Finder) {
 	given := map[string]*edit.Node{} // by the variable: its value where the request has none
+	hidden := map[string]int{}       // by the parameter: where its macro ends
 	for n := range s.Source.Parts().All() {
+		for i := 0; n.Is(edit.Macro) && i < len(n.Args); i++ {
+			hidden[n.Args[i].Word] = n.To
+		}
 		name, there := asked(n.Test)
-		if value := given[name]; value != nil && n.Test.From > value.From && !local(n, name) &&
+		if value := given[name]; value != nil && n.Test.From > value.From &&
+			n.From >= hidden[name] &&
 			(n.Is(edit.Choice) || len(n.Elif) > 0 || len(n.Bodies) > 1 && len(n.Bodies[1]) > 0 ||
 				strings.EqualFold(value.Source, "none")) {
 			find(probe.Offset(n.Test.From), "this condition does not tell whether a request has "+
@@ -78,18 +82,6 @@ func checkDefaulted(s *probe.Subject, find probe.Finder) {
 			}
 		}
 	}
-}
-
-// local reports whether a name in a part of a template is a macro's parameter there.
-func local(n *edit.Node, name string) bool {
-	for ; n != nil; n = n.Up {
-		if n.Is(edit.Macro) && slices.ContainsFunc(n.Args, func(p *edit.Node) bool {
-			return p.Word == name
-		}) {
-			return true
-		}
-	}
-	return false
 }
 
 // asked is the variable of which a condition asks nothing but whether it is there, or is not; ""

@@ -40,22 +40,14 @@ func checkSpellingLosesText(s *probe.Subject, find probe.Finder) {
 			happens = "is written as it came"
 		}
 		at := c.at
-		if lists(f.In.Sent) > lists(f.In.Plain) {
+		if slices.ContainsFunc(f.In.Sent.At("messages").Items(), func(m ordered.Value) bool {
+			return m.At("content").Kind() == ordered.Array
+		}) {
 			at = at.Mended("Write the text of every content part, as that of a string.")
 		}
 		find(at, "for %s, the text %q %s\n%swho: %s\n%s", f.In.Name, f.Text, happens,
 			excerpts(f), view.Names(f.Views), c.others())
 	}
-}
-
-// lists counts the messages of a request whose content is a list of parts.
-func lists(request ordered.Value) (n int) {
-	for _, m := range request.At("messages").Items() {
-		if m.At("content").Kind() == ordered.Array {
-			n++
-		}
-	}
-	return n
 }
 
 // asWithTools reports whether a list of no tools does to a text what tools do: so the empty
