@@ -222,14 +222,11 @@ func definedness(x syntax.Expr) (name string, is bool) {
 			return name, !is
 		}
 	case *syntax.Logic:
-		if x.Op != "or" {
-			break
-		}
 		sides := alternatives(x)
-		for _, side := range sides {
-			if name, is := definedness(side); name != "" && !is &&
+		for i := 0; len(sides) > 1 && i < len(sides); i++ {
+			if name, is := definedness(sides[i]); name != "" && !is &&
 				!slices.ContainsFunc(sides, func(other syntax.Expr) bool {
-					return other != side && mentions(other, name)
+					return other != sides[i] && mentions(other, name)
 				}) {
 				return name, true // by another side
 			}

@@ -32,6 +32,5 @@ func findIndentationPrinted(s *probe.Subject, find probe.Finder) {
 			return
 		}
 	}
-	find(at.Mended("Remove the blanks that the expression adds, if training had none."),
-		"blanks follow a message")
+	find(at.Mended("Remove the blanks, if training had none."), "blanks follow a message")
 }

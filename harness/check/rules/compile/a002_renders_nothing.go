@@ -38,14 +38,12 @@ func checkRenders(s *probe.Subject, find probe.Finder) {
 		if t := *s.Template.ChatTemplate(); t.NullTools {
 			t.NullTools = false
 			user.Kwargs = s.Template.Caps().Needs.Bound
-			_, err := t.Render(user)
-			if err == nil {
-				return
+			if _, err := t.Render(user); err != nil {
+				probe.Weigh(find, rule.Warning)(probe.Nowhere.Mended("Give the variable the value "+
+					"that engines set: `{%- set tools = tools | default(none) %}`."), "a user message "+
+					"fails where no variable tools is given: %w\nwho: programs that render the "+
+					"template themselves; transformers, vLLM and SGLang set it to null", err)
 			}
-			probe.Weigh(find, rule.Warning)(probe.Nowhere.Mended("Give the variable the value that "+
-				"engines set: `{%- set tools = tools | default(none) %}`."), "a user message fails "+
-				"where no variable tools is given: %w\nwho: programs that render the template "+
-				"themselves; transformers, vLLM and SGLang set it to null", err)
 		}
 		return
 	}

@@ -131,10 +131,8 @@ var remedies = [...]struct{ class, says, help string }{
 	{"TypeError", "JSON serializable", "Make a list of what `map` or `select` gives before `tojson`: " +
 		"`|list|tojson`, and give missing values a default."},
 	{"UndefinedError", "has no element", "Test how long the list is before taking an item by its number."},
-	{"UndefinedError", "undefined", "Set the variable in every branch before it is read, or give " +
-		"it a default."},
-	{"", "has no attribute", "Test that a member is there before using it: " +
-		"`{% if tool.description %}`."},
+	{"UndefinedError", "undefined", "Set the variable before each read, or give it a default."},
+	{"", "has no attribute", "Test that a member is there: `{% if tool.description %}`."},
 }
 
 // remedy is what mends an error; "" where that of the rule does.
