@@ -73,7 +73,8 @@ func TestHappening(t *testing.T) {
 		{"A224", "is given another name with tools than without", []string{"{%- for message",
 			"{%- if messages[0].role != 'system' %}<|system|>\n{{ 'Answer with the APIs below.' " +
 				"if tools else 'You are a helpful assistant.' }}<|end|>\n{% endif %}{%- for message"},
-			[]string{"Answer with the APIs below.", "You are Adler.", "You are a helpful assistant.",
+			[]string{"Answer with the APIs below.", "You are Adler.",
+				"You are a helpful assistant.",
 				"You are Falke."}},
 		{"A223", "the call names functions.", []string{`{"name": "`, `{"name": "call:`,
 			"<|{{ message.role }}", "<|{{ message.role }}{{ '=' ~ message.name if message.name }}"},
