@@ -40,6 +40,7 @@ WEATHER = {
         },
     },
 }  # fmt: skip
+FLAT = {"type": "function", **WEATHER["function"], "strict": False}  # as /v1/responses has it
 HI = [{"role": "user", "content": "Hi"}]
 
 
@@ -166,8 +167,7 @@ def test_prompt():
 
 def test_responses():
     tok = family("qwen3", "<think>", "</think>")
-    flat = {"type": "function", **WEATHER["function"], "strict": False}
-    asked = ResponsesRequest(model="m", input="Hi", tools=[flat])
+    asked = ResponsesRequest(model="m", input="Hi", tools=[FLAT])
     for read in (whole, stream):
         reasoning, content, calls = read(tok, parser_cls(tok), "<think>\nhm\n</think>\n\n" + CALL,
                                          asked, PROMPT)  # fmt: skip
@@ -238,6 +238,12 @@ def test_constraint():
         assert takes(asked, "Hello. " + call) and not takes(asked, call.replace("city", "town"))
         asked = request()
         assert parser_cls(tok)(tok, asked.tools).adjust_request(asked).structured_outputs is None
+        # A form beside tools, as /v1/responses has it: the answer has it, or calls.
+        form = {"type": "json_schema", "name": "s", "schema": WEATHER["function"]["parameters"]}
+        asked = ResponsesRequest(model="m", input="Hi", tools=[FLAT], text={"format": form})
+        asked = parser_cls(tok)(tok, asked.tools).adjust_request(asked)
+        assert asked.text is None and takes(asked, call) and takes(asked, '{"city": "Oslo"}'), name
+        assert not takes(asked, "Hello") and not takes(asked, '{"town": "Oslo"}'), name
 
 
 def test_unseen():

@@ -47,6 +47,19 @@ _TAIL = 256  # tokens of a prompt that are looked at first for the header of the
 _NEAR = 16  # tokens that may spell the end of reasoning
 
 
+def _form_of(request: Any) -> dict[str, Any] | None:
+    """Return the form that a request wants its answer in, in the shape of chat completions."""
+    form = getattr(request, "response_format", None)
+    if form is not None:
+        return dict(form.model_dump(by_alias=True, exclude_none=True))
+    form = getattr(getattr(request, "text", None), "format", None)  # of /v1/responses
+    if form is None:
+        return None
+    told = form.model_dump(by_alias=True, exclude_none=True)
+    kind = told.pop("type")
+    return {"type": kind, kind: told} if told else {"type": kind}
+
+
 class _Turn:
     """One answer, which the parsers read together."""
 
@@ -92,8 +105,8 @@ class _Turn:
                 fields["parallel_tool_calls"] = False
         if not self.reasons:
             fields["reasoning_format"] = "none"
-        if (form := getattr(request, "response_format", None)) is not None:
-            fields["response_format"] = form.model_dump(by_alias=True, exclude_none=True)
+        if form := _form_of(request):
+            fields["response_format"] = form
         begun = None
         if self.prompt is not None and "prefill" not in options:
             begun = self.after_header(model, self.prompt)
