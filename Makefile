@@ -363,7 +363,7 @@ picks: hub ## have SGLang pick its parsers for the Hub's templates: PART=1 to 5 
 	$(GO) run ./cmd/assay engines pick --engine sglang --known ci/known/sglang-picks.txt $$(ls .deps/hub/*.jinja | awk -v part="$(PART)" 'part == "" || NR % 5 == part - 1')
 
 .PHONY: vllm
-vllm: hub ## serve the corpus and 40 templates of the Hub by vLLM's classes with assay_chat.vllm
+vllm: hub ## serve the corpus and 40 templates of the Hub by vLLM's classes with assay_chat.vllm, and over HTTP: ten minutes
 	@GO="$(GO)" ci/engines/vllm/test.sh
 
 .PHONY: vllm-suites
