@@ -15,9 +15,9 @@ import (
 const (
 	// maxTotal bounds the lines of code of the whole tree. It goes down with what is taken out; a
 	// commit of its own, which names the capability that needs it, raises it.
-	maxTotal   = 139736
+	maxTotal   = 140053
 	maxPackage = 4000  // lines of code of a package
-	maxJinja   = 11444 // lines of code of engine/jinja, which is a language with its library
+	maxJinja   = 11448 // lines of code of engine/jinja, which is a language with its library
 	maxMethods = 40    // methods of a type
 	maxFields  = 15    // fields of the types of onceLarge
 )

@@ -40,7 +40,7 @@ func siblings(name string) func(int) string {
 }
 
 // repositories grow along every dimension that a Hub's answer about a repository has.
-var repositories = append(tabled("repositories"), []generator{
+var repositories = []generator{
 	{"files", siblings("f%d.txt")},
 	{"files alike", siblings("f.txt")},
 	{"folders", siblings("d%d/f.txt")},
@@ -64,10 +64,13 @@ var repositories = append(tabled("repositories"), []generator{
 	{"one long name", func(n int) string {
 		return siblings(strings.Repeat("x", n))(1)
 	}},
+	{"empty files", list(`{"sha": "`+commitOf+`", "siblings": [`, `{}`, `]}`)},
+	{"members", list(`{"sha": "`+commitOf+`", `, `"k%d": %d`, `}`)},
+	{"lists of nothing", list(`{"sha": "`+commitOf+`", "cardData": [`, `[]`, `]}`)},
 	{"long gate", func(n int) string {
 		return `{"sha": "` + commitOf + `", "gated": "` + strings.Repeat(`\u001b`, n/6) + `"}`
 	}},
-}...)
+}
 
 // heldBack is a file system whose files cannot be opened, so that only their names cost something.
 type heldBack struct{ fs.FS }
@@ -110,6 +113,18 @@ func chosen(text string) error {
 		return brief(err)
 	}
 	return nil
+}
+
+// listings grow along every dimension that a Hub's list of repositories has.
+var listings = []generator{
+	{"repositories", list(`[`, `{"id": "o/m%d", "sha": "`+commitOf+`"}`, `]`)},
+	{"repositories without a name", list(`[`, `{}`, `]`)},
+	{"files", list(`[{"id": "o/m", "sha": "`+commitOf+`", "siblings": [`, `{"rfilename": "f%d"}`,
+		`]}]`)},
+	{"tags", list(`[{"id": "o/m", "sha": "`+commitOf+`", "tags": [`, `"base_model:o/b%d"`, `]}]`)},
+	{"empty tags", list(`[{"id": "o/m", "sha": "`+commitOf+`", "tags": [`, `""`, `]}]`)},
+	{"members", list(`[{"id": "o/m", `, `"k%d": %d`, `}]`)},
+	{"depth", between("[", `{"siblings":[`, "")},
 }
 
 // listed reads a page of a Hub's list.

@@ -129,17 +129,48 @@ func manyTools(name, properties string) func(int) string {
 }
 
 // toolLists grow along every dimension that a list of tools has.
-var toolLists = append(tabled("lists of tools"), []generator{
+var toolLists = []generator{
+	{"tools", manyTools("tool_%d", `"city": {"type": "string"}`)},
+	{"tools alike", manyTools("tool", `"city": {"type": "string"}`)},
 	{"tools with long names", manyTools(strings.Repeat("a", 60)+"%d", `"city": {"type": "string"}`)},
 	{"tool with a long name", func(n int) string {
 		return "[" + fmt.Sprintf(function, strings.Repeat("a", n), "") + "]"
 	}},
-}...)
+	{"tools with enums", manyTools("tool_%d", `"city": {"enum": ["a%d", "b", "c"]}`)},
+	{"tools with five keys", manyTools("t%d",
+		`"city": {}, "b": {}, "c": {"type": "integer"}, "d": {}, "e": {"type": "array"}`)},
+	{"tools with four keys", manyTools("t%d",
+		`"city": {}, "b": {}, "c": {"type": "integer"}, "d": {}`)},
+	{"tools that describe", list("[",
+		`{"type": "function", "function": {"name": "t%d", "description": "does this and that"}}`, "]")},
+}
 
 // outputs grow along every dimension that an output has.
-var outputs = append(tabled("outputs"), []generator{
+var outputs = []generator{
+	{"text", times("text ")},
+	{"brackets", times("<")},
+	{"square brackets", times("[")},
+	{"objects", times(`{"`)},
+	{"white space", times(" \n")},
 	{"half characters", times("\xf0\x9f\xed\xa0")},
-}...)
+	{"calls",
+		times("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"%d\"}}\n</tool_call>\n")},
+	{"tagged calls",
+		times("<tool_call>\n<function=get_weather>\n<parameter=city>\n%d\n</parameter>\n</function>\n</tool_call>\n")},
+	{"arguments", between("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {", `"k%d": %d, `, "\"z\": 1}}\n</tool_call>")},
+	{"tagged arguments", between("<tool_call>\n<function=get_weather>\n", "<parameter=k%d>\n%d\n</parameter>\n", "</function>\n</tool_call>")},
+	{"one argument", between("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"", `a\`, "")},
+	{"one tagged argument", between("<tool_call>\n<function=get_weather>\n<parameter=city>\n", "</", "")},
+	{"depth", between("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": ", `{"a":`, "")},
+	{"reasoning", times("<think>x</think>")},
+	{"openers", times("<tool_call>")},
+	{"closers", times("</tool_call>")},
+	{"tools that are unknown",
+		times("<tool_call>\n{\"name\": \"f%d\", \"arguments\": {}}\n</tool_call>\n")},
+	{"calls as a list", between("[", "get_weather(city='%d'), ", "]")},
+	{"calls that break off",
+		times("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": ")},
+}
 
 // parsed reads an output whole and in pieces of seven bytes.
 func parsed(family string) func(text string) error {
@@ -170,7 +201,18 @@ func parsed(family string) func(text string) error {
 }
 
 // documents grow along every dimension that JSON has.
-var documents = append(tabled("JSON"), []generator{
+var documents = []generator{
+	{"items", list("[", "%d", "]")},
+	{"zeros", between("[", "0,", "0]")},
+	{"empty lists", between("[", "[],", "0]")},
+	{"empty texts", between("[", `"",`, "0]")},
+	{"members", list("{", `"k%d": %d`, "}")},
+	{"members alike", list("{", `"k": %d`, "}")},
+	{"empty objects", between("[", "{},", "0]")},
+	{"small objects", between("[", `{"":0},`, "0]")},
+	{"text", between(`"`, "x", `"`)},
+	{"escapes", between(`"`, `\u00e9`, `"`)},
+	{"digits", times("9")},
 	{"depth",
 		func(n int) string {
 			d := min(n/2, 990)
@@ -179,7 +221,9 @@ var documents = append(tabled("JSON"), []generator{
 	{"depth and width", func(n int) string {
 		return strings.Repeat("["+strings.Repeat("0,", n/1000), 400) + strings.Repeat("]", 400)
 	}},
-}...)
+	{"white space", between("", " ", "1")},
+	{"brackets", times("[")},
+}
 
 // decoded reads JSON and writes it in every form.
 func decoded(text string) error {
@@ -194,18 +238,28 @@ func decoded(text string) error {
 }
 
 // grammars grow along every dimension that a grammar has.
-var grammars = append(tabled("grammars"), []generator{
+var grammars = []generator{
 	{"rules", func(n int) string {
 		return "root ::= r0\n" + chain(n, "r%d ::= \"a\" r%n | \"b\"\n") +
 			fmt.Sprintf("r%d ::= \"c\"\n",
 				strings.Count(chain(n, "r%d ::= \"a\" r%n | \"b\"\n"), "\n"))
 	}},
+	{"alternatives", between("root ::= ", `"a%d" | `, `"c"`)},
+	{"alternatives alike", between("root ::= ", `"ab" | `, `"c"`)},
+	{"sequence", between("root ::= ", `"a" `, "")},
+	{"repetitions", between("root ::= ", `"a"* `, "")},
+	{"counts", between("root ::= ", `"a"{2,%d3} `, "")},
+	{"classes", between("root ::= ", `[a-z%d] `, "")},
+	{"one class", between("root ::= [", "a-zA-Z", "]")},
+	{"literal", between(`root ::= "`, "a", `"`)},
 	{"groups", func(n int) string {
 		return "root ::= " + strings.Repeat("(", min(n/2, 190)) + `"a"` + strings.Repeat(")", min(n/2, 190))
 	}},
+	{"optional groups", between("root ::= ", `("a" "b"?)? `, "")},
+	{"comments", between("", "# comment %d\n", `root ::= "a"`)},
 	{"empty rules",
 		func(n int) string { return `root ::= "a"` + "\n" + times("r%d ::= \"\"\n")(n) }},
-}...)
+}
 
 // matched reads a grammar, prints it, and reads a text with it.
 func matched(text string) error {
@@ -223,7 +277,14 @@ func matched(text string) error {
 }
 
 // requests grow along every dimension that a conversation has.
-var requests = append(tabled("requests"), []generator{
+var requests = []generator{
+	{"messages",
+		list(`{"messages": [`, `{"role": "user", "content": "text %d"}, {"role": "assistant", "content": "text %d"}`, `, {"role": "user", "content": "x"}]}`)},
+	{"one message", between(`{"messages": [{"role": "user", "content": "`, "x", `"}]}`)},
+	{"parts",
+		list(`{"messages": [{"role": "user", "content": [`, `{"type": "text", "text": "a%d"}`, `]}]}`)},
+	{"calls",
+		list(`{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [`, `{"id": "i%d", "type": "function", "function": {"name": "f", "arguments": "{\"a\": %d}"}}`, `]}]}`)},
 	{"results", func(n int) string {
 		return `{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [` + strings.TrimSuffix(times(`{"id": "i%d", "type": "function", "function": {"name": "f", "arguments": "{}"}}, `)(n/2), ", ") + `]}, ` +
 			strings.TrimSuffix(times(`{"role": "tool", "tool_call_id": "i%d", "content": "x"}, `)(n/2), ", ") + `]}`
@@ -232,7 +293,11 @@ var requests = append(tabled("requests"), []generator{
 		return `{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [{"id": "i", "type": "function", "function": {"name": "f", "arguments": "{` +
 			strings.TrimSuffix(times(`\"a%d\": %d, `)(n), ", ") + `}"}}]}]}`
 	}},
-}...)
+	{"systems",
+		list(`{"messages": [`, `{"role": "system", "content": "a%d"}`, `, {"role": "user", "content": "x"}]}`)},
+	{"variables",
+		list(`{"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": {`, `"v%d": %d`, `}}`)},
+}
 
 // requested reads a request, renders it and makes its parser.
 var requested = ofJSON(func(_ string, v ordered.Value) error {
@@ -343,6 +408,20 @@ func judged(folder *modeldir.Folder) error {
 	return written(&report.Report{Results: check.Model(m, check.Options{Accepted: new([]string)})})
 }
 
+// folders grow along every dimension that a tokenizer_config.json has.
+var folders = []generator{
+	{"named templates",
+		list(`{"chat_template": [`, `{"name": "n%d", "template": "{% for m in messages %}{{ m.content }}{% endfor %}"}`, `]}`)},
+	{"named templates alike",
+		list(`{"chat_template": [`, `{"name": "n", "template": "{{ messages }}"}`, `]}`)},
+	{"added tokens",
+		list(`{"chat_template": "{{ messages }}", "added_tokens_decoder": {`, `"%d": {"content": "<t%d>", "special": true}`, `}}`)},
+	{"keys", list(`{"chat_template": "{{ messages }}", `, `"k%d": %d`, `}`)},
+	{"long token", between(`{"chat_template": "{{ bos_token }}", "bos_token": "`, "x", `"}`)},
+	{"long name", between(`{"chat_template": [{"name": "`, "x", `", "template": "{{ messages }}"}]}`)},
+	{"numbers", between(`{"chat_template": "{{ messages }}", "x": [`, "0,", `0]}`)},
+}
+
 // surveyed reads a model folder with a configuration.
 func surveyed(text string) error {
 	files := fstest.MapFS{modeldir.TokenizerConfig: &fstest.MapFile{Data: []byte(text)}}
@@ -369,7 +448,13 @@ func quoted(make func(int) string) func(int) string {
 }
 
 // vectors grow along every dimension that a line of vectors has.
-var vectors = append(tabled("vectors"), []generator{
+var vectors = []generator{
+	{"vectors",
+		times(`{"kind": "schema", "id": "v%d", "schema": {"type": "string"}, "accept": ["\"a\""], "reject": ["1"]}` + "\n")},
+	{"failures",
+		times(`{"kind": "schema", "id": "v%d", "schema": {"type": "string"}, "accept": ["1"], "reject": []}` + "\n")},
+	{"texts",
+		line(`{"kind": "schema", "id": "v", "schema": {"type": "string"}, "accept": [`, `"1"], "reject": []}`, times(`"\"%d\"", `))},
 	{"text",
 		line(`{"kind": "schema", "id": "v", "schema": {"type": "string"}, "accept": [`, `], "reject": []}`, quoted(times("x")))},
 	{"grammar",
@@ -380,11 +465,13 @@ var vectors = append(tabled("vectors"), []generator{
 		)},
 	{"template",
 		line(`{"kind": "jinja", "id": "v", "template": `, `, "vars": {}, "want": "x"}`, quoted(times("text %d ")))},
+	{"variables",
+		line(`{"kind": "jinja", "id": "v", "template": "{{ v }}", "vars": {"v": [`, `0]}, "want": "x"}`, times("0,"))},
 	{"id",
 		line(`{"kind": "jinja", "id": `, `, "template": "{{ v }}", "vars": {}, "want": "x"}`, quoted(times("x")))},
 	{"output",
 		line(`{"kind": "fixture", "id": "v", "models": ["x"], "tools": [], "tags": [], "raw_output": `, `}`, quoted(times("<x%d>")))},
-}...)
+}
 
 // verified runs vectors and writes the reports.
 func verified(text string) error {
@@ -404,7 +491,13 @@ func verified(text string) error {
 }
 
 // scripts grow along every dimension that a case has.
-var scripts = append(tabled("scripts"), []generator{
+var scripts = []generator{
+	{"files", between("template a\n", "-- f%d --\ntext\n", "")},
+	{"lines", between("template a\n", "skip %d\n", "")},
+	{"file", between("template a\n-- f --\n", "line\n", "")},
+	{"quotes", between("template a\nskip ", "'", "\n")},
+	{"words", between("template a\nskip", " w%d", "\n")},
+	{"comments", between("", "# comment %d\n", "template a\n")},
 	{"parses of one output", func(n int) string {
 		return "template a\nrequest r\n" + times("parse o m\n")(n/2) +
 			"-- r --\n{\"messages\": []}\n-- m --\n{\"content\": \"a\"}\n-- o --\n" +
@@ -415,7 +508,7 @@ var scripts = append(tabled("scripts"), []generator{
 			"-- r --\n{\"messages\": []}\n-- m --\n{\"content\": \"a\"}\n-- o --\n" +
 			strings.Repeat("x", n/2) + "\n"
 	}},
-}...)
+}
 
 // scripted reads a case.
 func scripted(text string) error {

@@ -59,7 +59,9 @@ func nested(open, end string, inner func(int) string) func(int) string {
 func constant(text string) func(int) string { return func(int) string { return text } }
 
 // schemas grow along every dimension that a schema has.
-var schemas = append(tabled("schemas"), []generator{
+var schemas = []generator{
+	{"properties", object(`"p%d": {"type": "string"}`)},
+	{"properties of any type", object(`"p%d": {}`)},
 	{"required properties", required(`"p%d": {"type": "string"}`, 1)},
 	{"required properties of few types",
 		required(`"p%d": {"type": ["string", "integer", "null"]}`, 1)},
@@ -68,16 +70,39 @@ var schemas = append(tabled("schemas"), []generator{
 	{"counted properties", func(n int) string {
 		return strings.TrimSuffix(object(`"p%d": {"type": "string"}`)(n), "}") + `, "minProperties": 7, "maxProperties": 30}`
 	}},
+	{"required names", list(`{"type": "object", "required": [`, `"p%d"`, `]}`)},
+	{"names alike",
+		object(`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%d": {"type": "integer"}`)},
+	{"long name", between(`{"type": "object", "properties": {"`, "x", `": {"type": "string"}}}`)},
+	{"pattern properties",
+		list(`{"type": "object", "patternProperties": {`, `"^p%d": {"type": "string"}`, `}}`)},
 	{"pattern and other properties", func(n int) string {
 		return strings.TrimSuffix(object(`"p%d": {"type": "string"}`)(n/2), "}") + ", " + strings.TrimPrefix(list(`{"patternProperties": {`, `"^p%d": {"type": "string"}`, `}}`)(n/2), "{")
 	}},
 	{"properties beside others", func(n int) string {
 		return strings.TrimSuffix(object(`"p%d": {"type": "string"}`)(n), "}") + `, "additionalProperties": true}`
 	}},
+	{"enum", list(`{"enum": [`, `"value-%d"`, `]}`)},
+	{"enum of numbers", list(`{"enum": [`, `%d`, `]}`)},
+	{"enum of lists", list(`{"enum": [`, `[%d, "a"]`, `]}`)},
+	{"enum of objects", list(`{"enum": [`, `{"a": %d, "b": {}}`, `]}`)},
+	{"enum of one long text", between(`{"enum": ["`, "x", `"]}`)},
+	{"enums", object(`"p%d": {"enum": ["a%d", "b", "c", 1, null]}`)},
+	{"enums of a union", list(`{"anyOf": [`, `{"enum": ["a%d", "b%d"]}`, `]}`)},
+	{"union", list(`{"anyOf": [`, `{"const": "a%d"}`, `]}`)},
+	{"union of objects",
+		list(`{"anyOf": [`, `{"type": "object", "properties": {"a%d": {"type": "string"}}}`, `]}`)},
 	{"unions that nest",
 		nested(`{"anyOf": [{"type": "string"}, {"type": "array", "items": `, `}]}`, constant(`{"type": "null"}`))},
 	{"unions of unions",
 		nested(`{"anyOf": [{"type": "string"}, `, `]}`, constant(`{"type": "null"}`))},
+	{"merged",
+		list(`{"allOf": [`, `{"type": "object", "properties": {"p%d": {"type": "string"}}, "required": ["p%d"]}`, `]}`)},
+	{"merged and alike",
+		list(`{"allOf": [`, `{"type": "object", "properties": {"p": {"type": "string"}}}`, `]}`)},
+	{"merged with others",
+		list(`{"allOf": [`, `{"properties": {"p%d": {"type": "string"}}, "additionalProperties": {"minLength": 1}}`, `]}`)},
+	{"merged enums", list(`{"allOf": [`, `{"enum": ["a", "b", "c", "d", "e", "f"]}`, `]}`)},
 	{"depth of objects",
 		nested(`{"type": "object", "properties": {"p": `, `}}`, object(`"p%d": {"type": "string"}`))},
 	{"depth of required objects",
@@ -96,9 +121,17 @@ var schemas = append(tabled("schemas"), []generator{
 		d := min(n/2, 900)
 		return `{"enum": [` + strings.Repeat("[", d) + strings.Repeat("]", d) + `]}`
 	}},
+	{"tuple", list(`{"type": "array", "prefixItems": [`, `{"type": "string"}`, `]}`)},
 	{"tuple that may end", func(n int) string {
 		return strings.TrimSuffix(list(`{"type": "array", "prefixItems": [`, `{"type": "string"}`, `]}`)(n), "}") + `, "minItems": 0}`
 	}},
+	{"patterns", object(`"p%d": {"type": "string", "pattern": "^[a-z]{2,%d}x?$"}`)},
+	{"long pattern", between(`{"type": "string", "pattern": "`, "(a|b)*", `"}`)},
+	{"lengths", object(`"p%d": {"type": "string", "minLength": 2, "maxLength": 1%d}`)},
+	{"bounds", object(`"p%d": {"type": "number", "minimum": -%d.5, "maximum": 1%d}`)},
+	{"long bound", between(`{"type": "integer", "minimum": 1`, "0", `}`)},
+	{"formats", object(`"p%d": {"type": "string", "format": "date-time"}`)},
+	{"types that are unknown", object(`"p%d": {"type": "thing%d"}`)},
 	{"references", func(n int) string {
 		return list(`{"type": "object", "properties": {`, `"p%d": {"$ref": "#/$defs/p%d"}`, `}, "$defs": {`)(n/2) + times(`"p%d": {"type": "string"}, `)(n/2) + `"z": {}}}`
 	}},
@@ -108,13 +141,18 @@ var schemas = append(tabled("schemas"), []generator{
 	{"references that go on", func(n int) string {
 		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(n, `"p%d": {"type": "array", "items": {"$ref": "#/$defs/p%n"}}, `) + `"z": {}}}`
 	}},
+	{"references that go back",
+		list(`{"type": "object", "properties": {`, `"p%d": {"$ref": "#"}`, `}}`)},
 	{"references that double", func(n int) string {
 		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(n, `"p%d": {"type": "object", "properties": {"a": {"$ref": "#/$defs/p%n"}, "b": {"$ref": "#/$defs/p%n"}}, "required": ["a", "b"]}, `) + `"z": {}}}`
 	}},
 	{"references beside keywords", func(n int) string {
 		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(n, `"p%d": {"properties": {"a": {"$ref": "#/$defs/p%n", "minLength": %d}}}, `) + `"z": {}}}`
 	}},
-}...)
+	{"references into nothing", object(`"p%d": {"$ref": "#/$defs/p%d"}`)},
+	{"prose", object(`"p%d": {"type": "string", "description": "the number %d of all"}`)},
+	{"long prose", between(`{"type": "object", "description": "`, "x", `"}`)},
+}
 
 // chain repeats a piece in which %n is the number of the next one.
 func chain(size int, piece string) string {

@@ -58,10 +58,31 @@ func around(place string, make func(int) string) func(int) string {
 }
 
 // templates grow along every dimension that a template has.
-var templateGenerators = append(placed("templates", around), []generator{
+var templateGenerators = []generator{
+	{"branches", around("answer", times("{% if m.content == 'xxxxxxx%d' %}a{% endif %}"))},
+	{"literals in content",
+		around("answer", times("{% if '<x%d>' in (m.content or '') %}{% endif %}"))},
+	{"literals that split",
+		around("answer", times("{% set _ = (m.content or '').split('</x%d>') %}"))},
+	{"literals that are stripped",
+		around("answer", times("{% set _ = (m.content or '').strip('[x%d]') %}"))},
+	{"literals of a variable",
+		around("answer", times("{% if reasoning_effort == 'x%d' %}%d{% endif %}"))},
+	{"literals of thinking",
+		around("answer", times("{% if enable_thinking == 'x%d' %}%d{% endif %}"))},
 	{"values that content is one of", oneOf("m.content")},
 	{"values that a role is one of", oneOf("m.role")},
 	{"values that a variable is one of", oneOf("reasoning_effort")},
+	{"fields that are missing", around("answer", times("{{ m.field%d }}"))},
+	{"variables that are missing", around("answer", times("{{ variable%d }}"))},
+	{"variables that are demanded", around("answer", times("{{ variable%d.x }}"))},
+	{"text", around("answer", times("text "))},
+	{"text in front", around("first", times("text "))},
+	{"text in the opening", around("open", times("text "))},
+	{"text in the closing", around("close", times("text "))},
+	{"markers", around("answer", times("<x%d>"))},
+	{"markers in the opening", around("open", times("<x%d>"))},
+	{"markers in the closing", around("close", times("</x%d>"))},
 	{"markers in calls and in the instructions", func(n int) string {
 		markers := times("<x%d>")(n / 2)
 		return "{%- if tools %}" + markers + "{% endif %}" +
@@ -71,14 +92,64 @@ var templateGenerators = append(placed("templates", around), []generator{
 		markers := times("<x%d></x%d>")(n)
 		return conversation("<call>", markers+"</call>", "")
 	}},
+	{"texts that are values", around("answer",
+		times("{{ m.field%d and 'Say the word for number %d at once' }}"))},
+	{"texts in a list", around("first", between("{{ [", "'Say the word for number %d at once', ", "''][number] }}"))},
+	{"texts in variables", around("first",
+		times("{% set v%d = 'word %d ' %}{{ v%d[:number or 0] }}"))},
+	{"texts that are handed on", around("first", between("{% set v = 'a word' %}", "{% set v = v ~ 'word %d' %}", "{{ v[:number or 0] }}"))},
+	{"words at a place", around("answer",
+		times("{% if loop.index == %d %}\nSay the word for number %d at once\n{% endif %}"))},
+	{"one value again and again", around("answer", times("{{ m.content }}"))},
+	{"one value and a marker", around("answer", times("{{ m.content }}<x>"))},
+	{"names again and again", around("open", times("{{ c.function.name }}"))},
+	{"roles again and again", around("answer", times("{{ m.role }}"))},
+	{"reasoning again and again",
+		around("answer", times("<think>{{ m.reasoning_content }}</think>"))},
+	{"arguments again and again", around("open", times("{{ c.function.arguments|tojson }}"))},
+	{"tools again and again", around("first", times("{{ tools|tojson if tools }}"))},
+	{"macros", around("first", times("{% macro m%d() %}{{ m%d }}{% endmacro %}"))},
+	{"calls of a macro",
+		around(
+			"first",
+			between("{% macro f(x) %}{{ x }}{% endmacro %}", "{{ f('%d') }}", ""),
+		)},
+	{"assignments", around("first", times("{% set v%d = 1 %}"))},
+	{"namespaces", around("first", times("{% set v%d = namespace(a=1) %}"))},
+	{"loops", around("first", times("{% for x in messages %}{{ x.role }}{% endfor %}"))},
+	{"loop over much", around("first", repeated("{% if x%d %}{% endif %}"))},
+	{"loop that prints much", around("answer", repeated("{{ m.content[:0] }}"))},
+	{"loop that asks much", around("first", between("{% for i in range(100000) if [", "a%d, ", "0] %}{% endfor %}"))},
 	{"macro with many defaults", around("first", func(n int) string {
 		return "{% macro f(" + strings.TrimSuffix(times("p%d=x|d(1), ")(n), ", ") +
 			") %}{% endmacro %}{% for i in range(100000) %}{{ f() }}{% endfor %}"
 	})},
+	{"branches in a loop", around("first", repeated("{% if i == %d %}{{ i }}{% endif %}"))},
+	{"integers", around("first", times("{{ %d * 999999999999 }}"))},
+	{"long integer", around("first", between("{{ 1", "0", " }}"))},
+	{"one letter", around("answer", times("x"))},
+	{"one letter in front", around("first", times("x"))},
+	{"one letter in the opening", around("open", times("x"))},
+	{"one letter in the closing", around("close", times("x"))},
+	{"brackets", around("answer", times("<"))},
+	{"brackets in the opening", around("open", times("<"))},
+	{"brackets in the closing", around("close", times("<|"))},
+	{"white space", around("answer", between("", " ", "."))},
+	{"white space in the opening", around("open", between(".", " \n", "."))},
+	{"long marker", around("answer", between("<", "x", ">"))},
+	{"long marker in the opening", around("open", between("<", "x", ">"))},
+	{"long marker in the closing", around("close", between("</", "x_", ">"))},
+	{"long text", around("first", between("{{ '", "x", "' }}"))},
+	{"long list", around("first", between("{% set l = [", "%d, ", "] %}"))},
+	{"long dict", around("first", between("{% set l = {", "'k%d': %d, ", "} %}"))},
+	{"long name", around("first", between("{% set ", "x", " = 1 %}"))},
+	{"comments", around("first", times("{# a comment %d #}"))},
+	{"suppressions", around("first", times("{# assay:ignore A%d because #}"))},
 	{"depth", around("first", func(n int) string {
 		return strings.Repeat("{% if 1 %}", min(n/20, 190)) +
 			strings.Repeat("{% endif %}", min(n/20, 190)) + times("{% if 1 %}{% if 1 %}x{% endif %}{% endif %}")(n)
 	})},
+	{"filters", around("first", times("{{ 'x'|upper|lower|trim|replace('a', 'b') }}"))},
 	{"repetition of a value", func(n int) string {
 		return conversation("<call>", "</call>", fmt.Sprintf("{%% for i in range(%d) %%}{{ m.content }}{%% endfor %%}", n))
 	}},
@@ -94,13 +165,20 @@ var templateGenerators = append(placed("templates", around), []generator{
 	{"literals that are made", func(n int) string {
 		return conversation("<call>", "</call>", fmt.Sprintf("{%% for i in range(%d) %%}{%% if ('<' ~ i ~ '>') in (m.content or '') %%}{%% endif %%}{%% endfor %%}", n/10))
 	}},
-}...)
+}
 
 // oneOf looks for the value of an expression in a list.
 func oneOf(value string) func(int) string {
 	return func(n int) string {
 		return "{% set l = [" + times("'x%d', ")(n) + "''] %}" +
 			conversation("<call>", "</call>", "{% if "+value+" in l %}a{% endif %}")
+	}
+}
+
+// repeated puts copies of a piece into a loop.
+func repeated(piece string) func(int) string {
+	return func(n int) string {
+		return "{% for i in range(100000) %}" + times(piece)(n) + "{% endfor %}"
 	}
 }
 
