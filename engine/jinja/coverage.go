@@ -26,7 +26,9 @@ func (c *Coverage) Reached(site int, o flow.Outcome) bool {
 // Add adds the branches that another coverage of the same template reached, and reports whether any
 // was new.
 func (c *Coverage) Add(other *Coverage) bool {
-	c.reached = append(c.reached, make([]uint8, max(len(other.reached)-len(c.reached), 0))...)
+	if len(c.reached) < len(other.reached) {
+		c.reached = append(c.reached, make([]uint8, len(other.reached)-len(c.reached))...)
+	}
 	more := false
 	for i, bits := range other.reached {
 		more = more || bits&^c.reached[i] != 0
@@ -38,7 +40,9 @@ func (c *Coverage) Add(other *Coverage) bool {
 // start makes room for a template's sites.
 func (c *Coverage) start(sites int) {
 	c.made, c.Turned = 0, -1
-	c.reached = append(c.reached, make([]uint8, max(sites-len(c.reached), 0))...)
+	if len(c.reached) < sites {
+		c.reached = append(c.reached, make([]uint8, sites-len(c.reached))...)
+	}
 }
 
 // Sites returns the places where the template decides, in a fixed order. The caller must not change

@@ -133,7 +133,7 @@ type Turns struct {
 const maxBound = 8
 
 // bind finds the variables without which not even the plainest conversation renders, and gives each
-// an empty string.
+// an empty string; a template that still fails is given tools as null where a request has none.
 func (o *Observer) bind() error {
 	names := o.template.Names()
 	user := Probe{Plain: true}

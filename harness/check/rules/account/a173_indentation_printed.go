@@ -27,7 +27,7 @@ func findIndentationPrinted(s *probe.Subject, find probe.Finder) {
 	}
 	at := i.In.At(i.Off - 1)
 	for n := range s.Source.Parts().All() {
-		if n.Is(edit.Data) && n.From <= at.Off() && at.Off() < n.To {
+		if n.Is(edit.Data) && n.Covers(at.Off()) {
 			find(i.In.At(i.Off), "the indentation of the template is printed between turns")
 			return
 		}

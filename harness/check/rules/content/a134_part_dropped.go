@@ -172,7 +172,8 @@ func checkMarks(s *probe.Subject, find probe.Finder) {
 			continue
 		case mark == "" && sent != "":
 			probe.Weigh(find, rule.Error)(prompt.Near("USERNEEDLE"), "vLLM rewrites %s to "+
-				"%s, which the template does not know: the %[2]s vanishes\nsent by: every client with an %[2]s",
+				"%s, which the template does not know: the %[2]s vanishes\n"+
+				"sent by: every client with an %[2]s",
 				client, sort)
 		case mark != "" && both:
 			find(prompt.At(strings.Index(prompt.Text, mark)), "the template writes the same "+

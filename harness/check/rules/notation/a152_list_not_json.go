@@ -73,8 +73,9 @@ func checkSeparators(s *probe.Subject, find probe.Finder) {
 			comma, _ := e.Seen.Trace.WriteAt(from + at[0])
 			bracket, _ := e.Seen.Trace.WriteAt(from + at[1] - 1)
 			if comma.Off != bracket.Off {
-				find(e.At(from+at[0]).Mended("Write a comma only where another item follows."), "a comma stands between the last item and the end of a "+
-					"list\nthe model sees: %s", report.Quote(e.Seen.String, from+at[1]))
+				find(e.At(from+at[0]).Mended("Write a comma only where another item follows."),
+					"a comma stands between the last item and the end of a list\n"+
+						"the model sees: %s", report.Quote(e.Seen.String, from+at[1]))
 				return
 			}
 		}

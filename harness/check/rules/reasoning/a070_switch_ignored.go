@@ -1,8 +1,6 @@
 package reasoning
 
 import (
-	"slices"
-
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check/fact/prompts"
@@ -58,18 +56,18 @@ func checkBesideTools(s *probe.Subject, find probe.Finder) {
 			ordered.MemberOf(name, ordered.Boolean(true))})
 	}
 	for _, v := range values {
-		var texts [4]string
+		var each [4]probe.Rendering
 		failed := false
 		for i, of := range []probe.Rendering{bare, bare, tools, tools} {
 			p, err := s.With(of, v[i%2])
-			texts[i], failed = p.Text, failed || err != nil
+			each[i], failed = p, failed || err != nil
 		}
-		if !failed && texts[0] != texts[1] && texts[2] == texts[3] {
-			in, at := bare.In, probe.Nowhere
-			in.Kwargs = slices.Concat(in.Kwargs, v[:1])
-			seen, err := s.Template.ChatTemplate().Observe(in)
-			if r, ok := seen.Trace.Reading(v[0].Key); ok && err == nil {
-				at = probe.Offset(r.First)
+		if !failed && each[0].Text != each[1].Text && each[2].Text == each[3].Text {
+			at := probe.Nowhere
+			if seen, ok := each[0].Observe(); ok {
+				if r, ok := seen.Trace.Reading(v[0].Key); ok {
+					at = probe.Offset(r.First)
+				}
 			}
 			find(at.Shown(tools.In), "with tools, %s has no effect, which it "+
 				"has without them\nharm: a client that sets it for an agent is not told that it "+

@@ -19,7 +19,7 @@ var AnswerLostWithReasoning = &probe.Rule{
 			"not see what it said.",
 		Fix: "Keep the text after the end of the reasoning: `content.split('</think>')[-1]`.",
 	},
-	Supersedes: []string{"A161"},
+	Supersedes: []string{"A161", "A220"},
 	Find:       checkInlineReasoning,
 }
 

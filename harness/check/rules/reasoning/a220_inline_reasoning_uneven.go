@@ -22,15 +22,11 @@ var InlineReasoningUneven = &probe.Rule{
 		Fix: "Cut the content in one place, before the branches, and write what was cut; of the " +
 			"messages after the last question keep the reasoning.",
 	},
-	Requires: []string{"A143", "A161"},
-	Find:     checkInlineUneven,
+	Find: checkInlineUneven,
 }
 
 // checkInlineUneven renders one conversation with reasoning in the content of all messages.
 func checkInlineUneven(s *probe.Subject, find probe.Finder) {
-	if s.Fires("A143") || s.Fires("A161") {
-		return
-	}
 	r := s.Template.Analysis().Format.Reasoning
 	open := cmp.Or(strings.TrimSpace(r.Open.Text), "<think>")
 	shut := cmp.Or(strings.TrimSpace(r.Close.Text), "</think>")

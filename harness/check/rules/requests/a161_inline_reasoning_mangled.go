@@ -22,7 +22,8 @@ var InlineReasoningMangled = &probe.Rule{
 		Fix: "Split the content at the last closing marker, take the reasoning from before it " +
 			"and the text from after it, and write each once.",
 	},
-	Find: checkInlineReasoningMangled,
+	Supersedes: []string{"A220"},
+	Find:       checkInlineReasoningMangled,
 }
 
 func checkInlineReasoningMangled(s *probe.Subject, find probe.Finder) {
